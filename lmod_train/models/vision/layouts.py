@@ -23,6 +23,9 @@ PREFIXES = ("module.", "backbone.", "model.", "_orig_mod.")
 _QKV = re.compile(r"(.*\.attn\.)([qkv])_proj\.(weight|bias)")
 _CHUNKED = re.compile(r"blocks\.\d+\.(\d+\.(?:norm\d|attn|ls\d|mlp)\..*)")
 
+LUMINANCE = (0.299, 0.587, 0.114)
+"""Shares of red, green and blue in the luminance (ITU-R BT.601), as Pillow makes grey images."""
+
 Tensors = dict[str, Tensor]
 
 
@@ -168,6 +171,21 @@ def _shaped(tensors: Tensors, wanted: frozenset[str]) -> tuple[Tensors, list[str
     return kept, []
 
 
+def _grey(tensors: Tensors, wanted: frozenset[str]) -> tuple[Tensors, list[str]]:
+    """Let the patches of a network of grey images (MIRAGE) take colours, and flatten its grid of positions.
+
+    Its global token has no position. A colour image gives what its luminance would give.
+    """
+    kept = dict(tensors)
+    grid, patches = kept.get("pos_embed"), kept.get("patch_embed.proj.weight")
+    if grid is not None and grid.ndim == 4:
+        rows = grid.flatten(2).transpose(1, 2)
+        kept["pos_embed"] = torch.cat([torch.zeros_like(rows[:, :1]), rows], dim=1)
+        if patches is not None and patches.shape[1] == 1:
+            kept["patch_embed.proj.weight"] = patches * patches.new_tensor(LUMINANCE)[None, :, None, None]
+    return kept, []
+
+
 def _registers(tensors: Tensors, wanted: frozenset[str]) -> tuple[Tensors, list[str]]:
     """Add the class token's position to the class token if there are register tokens, as in timm's DINOv2."""
     kept = dict(tensors)
@@ -217,6 +235,7 @@ def _staged(tensors: Tensors, wanted: frozenset[str]) -> tuple[Tensors, list[str
 _CHANGES: tuple[Callable[[Tensors, frozenset[str]], tuple[Tensors, list[str]]], ...] = (
     _unchunked,
     _shaped,
+    _grey,
     _registers,
     _joined,
     _hidden,

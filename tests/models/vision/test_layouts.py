@@ -1,6 +1,7 @@
 """Every layout loads whole, and the filled network computes what its own reference network computes, within 1e-5."""
 
 import re
+from argparse import Namespace
 from collections import OrderedDict
 
 import pytest
@@ -129,6 +130,81 @@ def test_transformers_dinov2(tmp_path, registers):
     network, report = loaded(tmp_path, tensors, name, img_size=56)
     assert differ(network, pictures(56), reference(pictures(56)).last_hidden_state[:, 0]) < 1e-5
     assert report.notes == ("layout of transformers' DINOv2",)
+
+
+# ---------------------------------------------------------------------------------------------------- MIRAGE
+
+
+class Mirage(torch.nn.Module):
+    """The encoder of MIRAGE in its authors' names: a grey image in patches of 32, one global token behind them."""
+
+    def __init__(self, side=64, width=32, heads=2, depth=3, tokens=1):
+        super().__init__()
+        grid, linear = side // 32, torch.nn.Linear
+        adapter = torch.nn.Module()
+        adapter.pos_emb = torch.nn.Parameter(torch.zeros(1, width, grid, grid))
+        adapter.proj = torch.nn.Conv2d(1, width, 32, 32)
+        self.input_adapters = torch.nn.ModuleDict({"bscan": adapter})
+        self.global_tokens = torch.nn.Parameter(torch.zeros(1, tokens, width))
+        self.heads, self.encoder = heads, torch.nn.Sequential()
+        for _ in range(depth):
+            block = torch.nn.Module()
+            block.norm1, block.norm2 = (torch.nn.LayerNorm(width, eps=1e-6) for _ in range(2))
+            block.attn, block.mlp = torch.nn.Module(), torch.nn.Module()
+            block.attn.qkv, block.attn.proj = linear(width, 3 * width), linear(width, width)
+            block.mlp.fc1, block.mlp.fc2 = linear(width, 4 * width), linear(4 * width, width)
+            self.encoder.append(block)
+
+    def forward(self, grey):
+        """Return the tokens of the patches."""
+        own = self.input_adapters["bscan"]
+        patches = own.proj(grey)
+        places = torch.nn.functional.interpolate(own.pos_emb, patches.shape[2:], mode="bicubic", align_corners=False)
+        x = (patches + places).flatten(2).transpose(1, 2)
+        x = torch.cat([x, self.global_tokens.expand(len(x), -1, -1)], 1)
+        for block in self.encoder:
+            parts = block.attn.qkv(block.norm1(x)).unflatten(2, (3, self.heads, -1))
+            queries, keys, values = (part.transpose(1, 2) for part in parts.unbind(2))
+            weights = (queries @ keys.transpose(2, 3) / queries.shape[-1] ** 0.5).softmax(-1)
+            x = x + block.attn.proj((weights @ values).transpose(1, 2).flatten(2))
+            x = x + block.mlp.fc2(torch.nn.functional.gelu(block.mlp.fc1(block.norm2(x))))
+        return x[:, : -self.global_tokens.shape[1]]
+
+
+def mirage_file(network):
+    """The file of its pre-training: other adapters beside it, and the arguments of its program."""
+    beside = {
+        "input_adapters.slo.pos_emb": torch.ones(1, 32, 2, 2),
+        "input_adapters.bscanlayermap.class_emb.weight": torch.ones(13, 64),
+        "output_adapters.bscan.decoder.0.weight": torch.ones(2, 2),
+    }
+    return {"model": {**network.state_dict(), **beside}, "args": Namespace(model="base", num_global_tokens=1)}, beside
+
+
+@pytest.mark.parametrize("side", [64, 96])
+def test_mirage_sees_the_luminance_of_a_picture(tmp_path, side):
+    reference = drawn(Mirage())
+    file, beside = mirage_file(reference)
+    options = {"img_size": side, "global_pool": "avg"}
+    network, report = loaded(tmp_path, file, "vit_base_patch32_224", **options)
+    images = pictures(side)
+    grey = (images * torch.tensor([0.299, 0.587, 0.114])[:, None, None]).sum(1, keepdim=True)
+    expected = torch.nn.functional.layer_norm(reference(grey).mean(1), (32,), eps=1e-6)
+    assert differ(network, images, expected) < 1e-5
+    assert differ(network, grey.expand(-1, 3, -1, -1), expected) < 1e-5
+    assert set(report.dropped) == set(beside) and report.notes == ("layout of MIRAGE, its B-scans",)
+    assert report.resized == (() if side == 64 else ("pos_embed resized from 2x2 to 3x3",))
+    assert set(report.fresh) == {"fc_norm.weight", "fc_norm.bias"}
+
+
+def test_another_mirage_is_refused(tmp_path):
+    options = {"img_size": 64, "global_pool": "avg"}
+    with pytest.raises(WeightsMismatch, match="cls_token"):
+        loaded(tmp_path, mirage_file(Mirage(tokens=2))[0], "vit_base_patch32_224", **options)
+    with pytest.raises(WeightsMismatch, match="depth is 2 blocks, the model's is 3 blocks"):
+        loaded(tmp_path, mirage_file(drawn(Mirage(depth=2)))[0], "vit_base_patch32_224", **options)
+    with pytest.raises(WeightsMismatch, match="side of a patch is 32, the model's is 16"):
+        loaded(tmp_path, mirage_file(drawn(Mirage()))[0], "vit_base_patch16_224", **options)
 
 
 # ---------------------------------------------------------------------------------------------------- DINOv3
