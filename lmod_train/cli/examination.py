@@ -38,7 +38,7 @@ Built = TypeVar("Built")
 
 RECORDS = class_path(RecordsDataModule)
 
-UNREAD = ("run", "config", "ckpt_path", "checkpoint", "doctor", "evaluation", "tripwires", "read_back")
+UNREAD = ("run", "config", "ckpt_path", "checkpoint", "best", "doctor", "evaluation", "tripwires", "read_back")
 """Keys of a configuration that no check depends on."""
 
 

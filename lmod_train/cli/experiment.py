@@ -53,6 +53,7 @@ from lmod_train.models.strategies.sharding import Sharded
 from lmod_train.tasks.building import task_arguments
 from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.tasks.statements import findings
+from lmod_train.training.callbacks.best_checkpoint import BestCheckpoint
 from lmod_train.training.callbacks.energy import EnergyOfReplies
 from lmod_train.training.callbacks.estimate import SAMPLE, Estimate
 from lmod_train.training.callbacks.generation import GenerationEval
@@ -117,7 +118,7 @@ def run(arguments: list[str], once: bool = False) -> int:
         if ended.scored:
             print(lines(scored(folder, [Path(other) for other in config.against], trusted, arguments)))
             if not once:
-                print(lines(next_of(folder)))
+                print(lines("\n".join([*best_of(experiment, folder), next_of(folder)])))
         return 0 if trains else ended.status
 
 
@@ -253,6 +254,7 @@ class Experiment(LightningCLI):
         parser.add_argument("--doctor.images", type=NonNegativeInt, default=0, help="Images to decode; 0 for all.")
         parser.add_lightning_class_args(ReadBack, "read_back")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
+        parser.add_lightning_class_args(BestCheckpoint, "best")
         parser.set_defaults({f"checkpoint.{name}": value for name, value in DEFAULTS["checkpoint"].items()})
 
     def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
@@ -313,6 +315,13 @@ class Experiment(LightningCLI):
         config.trainer.strategy = ours(config.trainer.strategy)
         for logger in _loggers(config.trainer.logger):
             logger.init_args.save_dir = str(run)
+        if config.checkpoint.monitor and not config.checkpoint.save_top_k:
+            expected = "none, as last.ckpt is the latest, and best.ckpt is chosen by another option"
+            named = shlex.quote(config.checkpoint.monitor.removeprefix("val/"))
+            cure = f"add `--checkpoint.save_top_k 1` to keep it too, or type `--best.by {named}` in its place"
+            raise BadArgument("checkpoint.monitor", config.checkpoint.monitor, expected, cure)
+        for one in _of_class(config.trainer.callbacks, ModelCheckpoint):
+            one.init_args.dirpath = one.init_args.dirpath or config.checkpoint.dirpath
         if config.trainer.accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
             expected = "another accelerator, as no CUDA device is visible on this machine"
             cure = (
@@ -368,6 +377,13 @@ class Experiment(LightningCLI):
                 raise cause from None
             raise Unbuildable(" ".join(str(error).split())) from error
 
+    def _instantiate_trainer(self, config: dict[str, Any], callbacks: list[Any]) -> Any:
+        """Leave out the default that keeps the best weights if the configuration has one of its own."""
+        given = config.get("callbacks") or []
+        own = any(isinstance(one, BestCheckpoint) for one in (given if isinstance(given, list) else [given]))
+        kept = [one for one in callbacks if not (own and isinstance(one, BestCheckpoint))]
+        return super()._instantiate_trainer(config, kept)
+
     def before_validate(self) -> None:
         """Record the versions of code and weights in the run's config."""
         trained = training_of(run_of_checkpoint(self.loaded[0])) if self.loaded else {}
@@ -387,9 +403,11 @@ class Experiment(LightningCLI):
             Refused: A check failed.
         """
         config = self.config["fit"]
-        known = ["train/...", *(f"val/{name}/..." for name in getattr(self.datamodule, "tasks", ()))]
+        tasks = getattr(self.datamodule, "tasks", ())
+        known = ["train/...", "val/score", "val/loss", *(f"val/{name}/..." for name in tasks)]
         callbacks: Any = getattr(self.trainer, "callbacks", ())
-        for monitor in filter(None, (getattr(callback, "monitor", None) for callback in callbacks)):
+        others = [callback for callback in callbacks if not isinstance(callback, BestCheckpoint)]  # it checks its own
+        for monitor in filter(None, (getattr(callback, "monitor", None) for callback in others)):
             own = type(self.model).__module__.startswith("lmod_train.")
             if own and not any(str(monitor).startswith(name.removesuffix("...")) for name in known):
                 raise _unlogged(monitor, ", ".join(known))
@@ -451,6 +469,12 @@ def _loggers(configured: Any) -> list[Namespace]:
     """Return the configured loggers that have an option `save_dir`."""
     several = configured if isinstance(configured, list) else [configured]
     return [c for c in several if isinstance(c, Namespace) and "save_dir" in (c.get("init_args") or ())]
+
+
+def _of_class(configured: Any, kind: type) -> list[Namespace]:
+    """Return the configured objects of a class, not of classes derived from it."""
+    several = configured if isinstance(configured, list) else [configured]
+    return [c for c in several if isinstance(c, Namespace) and resolve_name(c.class_path) is kind]
 
 
 def _modules(tree: Any) -> Iterator[str]:
@@ -554,6 +578,20 @@ def scored(run: Path, against: Sequence[Path] = (), trusted: Sequence[str] = (),
     questions = {str(own["name"]): str(own["words"]) for own in asked if {"name", "words"} <= own.keys()}
     said = "\n".join(finding.text for finding in findings({rows[0].model: rows}, questions=questions))
     return "\n\n".join([said, *shown])
+
+
+def best_of(experiment: Any, run: Path) -> list[str]:
+    """Return what the best weights of a training are, and the command that asks them; nothing without any."""
+    kept = next((c for c in experiment.trainer.callbacks if isinstance(c, BestCheckpoint)), None)
+    if experiment.subcommand != "fit" or kept is None or not (said := kept.sentence(experiment.trainer)):
+        return []
+    command = "test" if experiment.datamodule.asked("test") else "validate"
+    place = Run(run).checkpoints / "best.ckpt"
+    config, best, new = (shlex.quote(str(p)) for p in (Run(run).config, place, f"{run}_{command}"))
+    if not place.exists():
+        return [said]
+    line = f"`python -m lmod_train {command} --config {config} --ckpt_path {best} --run {new}` asks these weights"
+    return [said, f"next: {line}"]
 
 
 def next_of(run: Path) -> str:

@@ -40,7 +40,7 @@ def show(
     Args:
         kind: What to list.
         name: With `options`: the name of a source, task or model config, a class path, or a group of options of `fit`
-            (data, trainer, tripwires, checkpoint, evaluation, read_back). With `sweep`: the name of a file of
+            (data, trainer, tripwires, checkpoint, best, evaluation, read_back). With `sweep`: the name of a file of
             `configs/sweep`, or your own YAML file of a grid; prints its commands, which need no wandb.
         table: With `models`: print the models of the papers and newer ones as a Markdown table, with notes: hub id,
             licence, billions of parameters, GB of GPU memory, route, state of the published numbers, what was tried.

@@ -172,6 +172,8 @@ CASES = [
     case("export curated --to llava --out new", "a licence"),
     case("import talk.json --images nowhere --out new", "a conversation", DIR="raw"),
     case("import talk.json --images raw --out raw", "a conversation", DIR="new"),
+    case(f"{FIT} --checkpoint.monitor val/score", only="save_top_k", slow=True),
+    case(f"{FIT} --best.by loss --best.patience -1", only="best", slow=True),
     case(f"{FIT} --data.replay 0.1", "a conversation", slow=True, FILE="talk.json", DIR="raw", CURATED="new2"),
     case("judge run --verdicts verdicts.csv --tasks glaucoma --labels a", "verdicts of three"),
     case("judge run --verdicts verdicts.csv --tasks glaucoma --right zzz", "verdicts"),

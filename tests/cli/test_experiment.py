@@ -1,13 +1,17 @@
 """Lightning's commands through their front door, in this process."""
 
 import re
+import shlex
 import shutil
+from collections import defaultdict
 
 import pytest
 import torch
 import yaml
 
+from lmod_train.cli import experiment
 from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_run_column
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
@@ -123,7 +127,7 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     command("fit", "cnn_glaucoma.yaml", *small)
     steps = {step for _, step, _ in read_replies(tmp_path / "here" / "replies")}
     kept = {f.name for f in (tmp_path / "here" / "checkpoints").iterdir()}
-    assert kept == {"last.ckpt", "last.ckpt.before"}
+    assert kept == {"best.ckpt", "last.ckpt", "last.ckpt.before"}
     saved = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
     before = (tmp_path / "here" / "replies" / "rank-0.jsonl").read_bytes()
     command("fit", "cnn_glaucoma.yaml", *small)
@@ -143,6 +147,41 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     torch.save({**again, "hyper_parameters": {"_class_path": "nowhere.Hostile", "side": 8}}, tmp_path / "received.ckpt")
     command("validate", "cnn_glaucoma.yaml", *tuned[:2], "--ckpt_path", "received.ckpt", "--run", "of_others")
     assert Run(tmp_path / "of_others").read_config()["model"] == Run(tmp_path / "after").read_config()["model"]
+
+
+def test_the_best_weights_are_named_and_the_printed_command_asks_them(command, tmp_path, capsys):
+    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--run", "here"]
+    command("fit", "cnn_glaucoma.yaml", *small, "--trainer.max_epochs", "3", "--trainer.check_val_every_n_epoch", "1")
+    printed = " ".join(capsys.readouterr().out.split())
+    step, steps, best = re.search(
+        r"best.ckpt: step (\d+) of (\d+), mean of the headline scores ([0-9.]+)", printed
+    ).groups()
+    answers = read_run_column(tmp_path / "here" / "records.parquet", "answer")
+    rights = defaultdict(list)
+    for (id, at, _), reply in read_replies(tmp_path / "here" / "replies").items():
+        rights[at].append(reply.reply == answers[id])
+    scores = {at: sum(own) / len(own) for at, own in sorted(rights.items())}
+    assert len(scores) == 3 == len({len(own) for own in rights.values()}) * 3 and int(steps) == max(scores)
+    assert float(best) == pytest.approx(max(scores.values()), abs=5e-4)
+    assert int(step) == max(scores, key=scores.__getitem__)  # the first of equal ones
+    typed = re.search(r"next: `python -m lmod_train (test .+?)`", printed)[1]
+    experiment.run(shlex.split(typed))
+    asked = read_replies(tmp_path / "here_test" / "replies")
+    assert {at for _, at, _ in asked} == {int(step)} and (tmp_path / "here_test" / "scores.csv").exists()
+
+
+def test_lightning_s_own_callbacks_write_into_the_run(command, tmp_path):
+    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--run", "here", "--trainer.max_epochs", "4"]
+    own = "lightning.pytorch.callbacks"
+    more = [f"--trainer.callbacks+={own}.ModelCheckpoint", "--trainer.callbacks.init_args.save_top_k", "-1"]
+    stops = [f"--trainer.callbacks+={own}.EarlyStopping", "--trainer.callbacks.init_args.monitor", "val/score"]
+    stops += ["--trainer.callbacks.init_args.mode", "max", "--trainer.callbacks.init_args.stopping_threshold", "0"]
+    command("fit", "cnn_glaucoma.yaml", *small, "--trainer.check_val_every_n_epoch", "2", *more, *stops)
+    assert {f.name for f in tmp_path.iterdir()} == {"here"}
+    kept = {f.name for f in (tmp_path / "here" / "checkpoints").iterdir()}
+    assert {"best.ckpt", "last.ckpt"} < kept and any(name.startswith("epoch=") for name in kept)
+    assert {f.suffix for f in tmp_path.rglob("*.ckpt")} and not list((tmp_path / "here").glob("lightning_logs"))
+    assert {p.parent.name for p in tmp_path.rglob("*.ckpt")} == {"checkpoints"}
 
 
 BEST = "lmod_train.training.callbacks.best_checkpoint.BestCheckpoint"

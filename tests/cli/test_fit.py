@@ -35,7 +35,7 @@ def test_a_run_that_was_stopped_and_moved_goes_on_in_the_one_file_it_is_continue
     (tmp_path / "here").rename(tmp_path / "there")
     command("fit", "cnn_glaucoma.yaml", *small, "--run", "there")
     kept = {f.name for f in (tmp_path / "there" / "checkpoints").iterdir()}
-    assert kept == {"last.ckpt", "last.ckpt.before"}
+    assert kept == {"best.ckpt", "last.ckpt", "last.ckpt.before"}
 
 
 def test_ctrl_c_in_training_is_an_interruption_and_the_same_command_goes_on(command, tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from tests import forks
 
 OURS = (
     r"doctor: \d+ checks, \d+ failures; wrote .*|(warn|ok|FAIL) .*|                    .*",
+    r"best.ckpt: step \d+ of \d+, .*",
     r"training [\d,]+ of [\d,]+ parameters|probe at step \d+: .*|weights: .*, after \d+ optimiser steps",
     r".*: \d+ of \d+ records have a reply|wrote .*|\| .* \|",
     r"(Anatomy|Four-way diagnosis|Glaucoma): .* questions .*|next: `python -m lmod_train .*",

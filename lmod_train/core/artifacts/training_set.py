@@ -95,8 +95,6 @@ def run_of_checkpoint(checkpoint: Path) -> Path:
 
 FINE_TUNING = "lmod_train.models.modules.fine_tuning.FineTuning"
 BEST = "lmod_train.training.callbacks.best_checkpoint.BestCheckpoint"
-SELECTED = "auroc_macro"
-"""Metric of `BestCheckpoint` if none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +122,8 @@ class Recipe:
 
 
 RECIPES = {
-    "RETFound as in LMOD": Recipe(0.1, False, (SELECTED,), 50),
-    "RETFound 2025": Recipe(0.0, True, ("macro_f1", SELECTED, "kappa"), 100),
+    "RETFound as in LMOD": Recipe(0.1, False, ("auroc_macro",), 50),
+    "RETFound 2025": Recipe(0.0, True, ("macro_f1", "auroc_macro", "kappa"), 100),
 }
 """Name -> recipe, as in ``configs/model`` and ``configs/trainer``."""
 
@@ -137,10 +135,11 @@ def recipe_of(config: Mapping[str, Any]) -> Recipe | None:
     if model.get("class_path") != FINE_TUNING or given.get("architecture"):
         return None
     smoothing, twice = float(given.get("label_smoothing", 0.1)), bool(given.get("double_norm"))
-    return Recipe(smoothing, twice, _selected_by(trainer), trainer.get("max_epochs"))
+    return Recipe(smoothing, twice, _selected_by(config), trainer.get("max_epochs"))
 
 
-def _selected_by(trainer: Mapping[str, Any]) -> tuple[str, ...]:
-    callbacks = [c for c in trainer.get("callbacks") or () if isinstance(c, Mapping) and c.get("class_path") == BEST]
-    metrics = [(c.get("init_args") or {}).get("metric", SELECTED) for c in callbacks[:1]]
-    return tuple(name for several in metrics for name in ([several] if isinstance(several, str) else several))
+def _selected_by(config: Mapping[str, Any]) -> tuple[str, ...]:
+    callbacks = (config.get("trainer") or {}).get("callbacks") or ()
+    own = [c.get("init_args") or {} for c in callbacks if isinstance(c, Mapping) and c.get("class_path") == BEST]
+    by = [*own, config.get("best") or {}][0].get("by") or ()
+    return (by,) if isinstance(by, str) else tuple(by)

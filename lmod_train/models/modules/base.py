@@ -83,8 +83,19 @@ class LmodModule(LightningModule, ABC):
         return self.global_step if fitting else self.checkpoint_step
 
     def validation_step(self, batch: Batch, batch_idx: int) -> Any:
-        """Return the replies to a batch, which the evaluation callback stores."""
-        return self.respond(batch)
+        """Return the replies to a batch, which the evaluation callback stores; in `fit`, log ``val/loss``."""
+        replies = self.respond(batch)
+        fitting = self._trainer is not None and self._trainer.state.fn == "fit"
+        if fitting and (found := self.validation_loss(batch, replies)) is not None:
+            self.log("val/loss", found[0], batch_size=found[1], on_step=False, on_epoch=True, sync_dist=True)
+        return replies
+
+    def validation_loss(self, batch: Batch, replies: Sequence[Reply]) -> tuple[Tensor, int] | None:
+        """Return the mean loss of a batch in nats and over how much it is a mean; None without such a loss.
+
+        All ranks call it equally often, for empty batches too.
+        """
+        return None
 
     test_step = predict_step = validation_step
 

@@ -5,6 +5,7 @@ Its replies use the same parser, scores and files as those of a language model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -112,6 +113,13 @@ class Classifier(LmodModule):
         loss = functional.cross_entropy(self._logits(images).float(), own.targets)
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return self.weighed(loss, batch_idx)
+
+    def validation_loss(self, batch: Batch, replies: Sequence[Reply]) -> tuple[Tensor, int]:
+        """Return the mean cross-entropy over crops, and their number."""
+        own = CropBatch.of(batch)
+        if not len(own.targets):
+            return torch.zeros((), device=self.device), 0
+        return functional.cross_entropy(self(own.crops).float(), own.targets), len(own.targets)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return the most likely choice as a reply to each record; one line per region, in the requested format."""

@@ -244,6 +244,13 @@ class VisionLanguageModel(LmodModule):
         with self.whole():
             return respond(self.network, self.dialect, batch, self._decoding, self._name, self.step, self._kept)
 
+    def validation_loss(self, batch: Batch, replies: Sequence[Reply]) -> tuple[Tensor, int]:
+        """Return the loss of the answers of a batch, and their number or that of their tokens (`loss_over`)."""
+        own = ChatBatch.of(batch)
+        weight = weight_of(own, self.max_tokens, self.loss_over)
+        with self.whole():
+            return (self.loss(own) if weight else torch.zeros((), device=self.device)), weight
+
     @contextmanager
     def sampling(self, temperature: float, seed: int) -> Iterator[None]:
         """Draw the tokens of replies in a context, without dropout; see the arguments of the class."""

@@ -310,6 +310,12 @@ class FineTuning(LmodModule):
         scores = mean_over_views(views).cpu()[own.image_of]
         return [self._reply(record, row) for record, row in zip(batch.records, scores, strict=True)]
 
+    def validation_loss(self, batch: Batch, replies: Sequence[Reply]) -> tuple[Tensor, int]:
+        """Return the mean cross-entropy over records, by the likelihoods of the replies, and their number."""
+        targets = PictureBatch.of(batch).targets.tolist() if replies else []
+        each = [-reply.likelihoods[self.choices[i]] for reply, i in zip(replies, targets, strict=True)]
+        return torch.tensor(each or [0.0], device=self.device).mean(), len(each)
+
     def _reply(self, record: Record, scores: Tensor) -> Reply:
         return Reply(
             record.id,

@@ -1,61 +1,80 @@
-"""Callback that keeps the weights with the best validation score."""
+"""Callback that keeps the weights with the best validation score, and can end a training that does not improve."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument
+from lmod_train.scoring.headline_metrics import HEADLINES, direction
 from lmod_train.training.callbacks.protocols import data_of
+
+LOGGED = "val/"
+"""Beginning of the names of all figures of a validation."""
+
+SCORE = "score"
+"""Mean of the headline scores of all tasks, logged as ``val/score``."""
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """Keeps ``RUN/checkpoints/best.ckpt``: the weights, without optimiser state, with the highest score so far.
+    """Keeps ``RUN/checkpoints/best.ckpt``: the weights, without optimiser state, of the best validation so far.
 
-    The score is the logged and reported ``val/<task>/<metric>`` of the run's one task, or the mean of several, as in
-    RETFound's program since February 2025 (macro F1, AUROC and Cohen's kappa). ``last.ckpt``, from which a run
-    is continued, is written by Lightning's `ModelCheckpoint`, which `lmod_train.cli.defaults` sets, and not changed.
+    One number decides: of several figures their mean. ``last.ckpt``, from which a run is continued, is written by
+    Lightning's `ModelCheckpoint`, which `lmod_train.cli.defaults` sets, and not changed.
 
     Args:
-        metric: Name of the metric, higher is better, e.g. the macro one-versus-rest AUROC, as in RETFound; or several
-            names, of which the mean counts.
+        by: What decides: ``score``, the mean of the headline scores of all tasks; ``loss``, the loss of the validation
+            answers; the name of a task, by its headline score; a metric, by its mean over the tasks that have it;
+            ``task/metric``; or several of these. Null keeps no best weights. RETFound decides by ``auroc_macro``, since
+            February 2025 by the mean of ``macro_f1``, ``auroc_macro`` and ``kappa``.
+        patience: The training ends after so many validations in a row that are not the best so far; 0 for never.
 
     Raises:
-        BadArgument: There are several tasks, no validation records, or no such metric after the first validation.
+        BadArgument: What is named is not among the figures of the first validation, some of it is better if it is
+            larger and some if it is smaller, or there are no validation records.
     """
 
-    def __init__(self, metric: str | list[str] = "auroc_macro") -> None:
+    def __init__(self, by: str | list[str] | None = SCORE, patience: int = 0) -> None:
+        if patience < 0 or (patience and not by):
+            cure = "leave it out for never, or add `--best.patience 3`" if by else "add `--best.by score`"
+            raise BadArgument("best.patience", patience, "0 or more validations by a number", cure)
+        self._by = [] if by is None else [by] if isinstance(by, str) else list(by)
+        ways = {"min" if _is_error(name) else "max" for name in self._by} or {"max"}
+        if len(ways) > 1:
+            expected = "figures that are all better if they are larger, or all if they are smaller"
+            raise BadArgument("best.by", "+".join(self._by), expected, "name one of them")
+        self._patience, self._waited, self._step = patience, 0, 0
         super().__init__(
+            monitor=f"best/{'+'.join(self._by)}" if by else None,  # its own name, as a mean is computed here
             filename="best",
-            mode="max",
+            mode=ways.pop(),
+            save_top_k=1 if by else 0,
             save_weights_only=True,
             every_n_epochs=1,
             save_on_train_epoch_end=False,
             enable_version_counter=False,
         )
-        self._metric = metric
-        self._parts: list[str] = []
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Set the monitored metric, and refuse a run that cannot compute it."""
+        """Set the folder, and refuse a run without a validation if something is named to choose by."""
         data = data_of(trainer)
-        names = list(data.tasks)
-        if len(names) != 1:
-            raise BadArgument("data.tasks", names, "exactly one task to choose the best weights by", "name one")
-        if stage == "fit" and not data.records("val"):
+        if stage == "fit" and self._by not in ([], [SCORE]) and not data.records("val"):
             expected = "records in the split val, by which the best weights are chosen"
-            cure = "curate with a larger share for validation, or take BestCheckpoint out of trainer.callbacks"
+            cure = "curate with a larger share for validation, or leave --best.by out"
             raise BadArgument("data.curated", str(data.images.root), expected, cure)
-        metrics = [self._metric] if isinstance(self._metric, str) else self._metric
-        self._parts = [f"val/{names[0]}/{metric}" for metric in metrics]
-        self.monitor = f"val/{names[0]}/{'+'.join(metrics)}"
         self.dirpath = str(Run(Path(trainer.default_root_dir).resolve()).checkpoints)
         super().setup(trainer, pl_module, stage)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the best score so far, its step, and how many validations have not reached it."""
+        return {**super().state_dict(), "waited": self._waited, "step": self._step}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the best score so far if the run's folder holds ``best.ckpt``, under whatever path it now has.
@@ -64,18 +83,92 @@ class BestCheckpoint(ModelCheckpoint):
         """
         best = str(Path(str(self.dirpath)) / f"best{self.FILE_EXTENSION}")
         if state_dict["best_model_path"] and Path(best).is_file():
+            self._waited, self._step = int(state_dict.get("waited", 0)), int(state_dict.get("step", 0))
             ours = {"dirpath": self.dirpath, "best_model_path": best, "kth_best_model_path": best}
             super().load_state_dict({**state_dict, **ours, "best_k_models": {best: state_dict["best_model_score"]}})
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Save the weights if they are the best so far."""
-        scored = trainer.state.fn == "fit" and not trainer.sanity_checking
-        if scored and not set(self._parts) <= trainer.callback_metrics.keys():
-            known = sorted(name for name in trainer.callback_metrics if name.startswith("val/"))
-            expected = f"a metric of the validation, which logged {', '.join(known) or 'none'}"
-            cure = "name one of them; an AUROC needs at least two classes in the split val"
-            raise BadArgument("trainer.callbacks.metric", self._metric, expected, cure)
-        if scored and len(self._parts) > 1:
-            values = [trainer.callback_metrics[part] for part in self._parts]
-            trainer.callback_metrics[str(self.monitor)] = torch.stack(values).mean()
+        """Save the weights if they are the best so far; end the training if none of the latest validations was."""
+        if trainer.state.fn != "fit" or trainer.sanity_checking:
+            return
+        _refuse_unlogged(trainer)
+        if not self._by or (parts := self._figures(trainer)) is None:
+            return
+        trainer.callback_metrics[str(self.monitor)] = torch.stack([trainer.callback_metrics[p] for p in parts]).mean()
+        before = self.best_model_score
         super().on_validation_end(trainer, pl_module)
+        if self.best_model_score is not before:
+            self._waited, self._step = 0, trainer.global_step
+        else:
+            self._waited += 1
+        if self._patience and self._waited >= self._patience:
+            rank_zero_info(f"{self._waited} validations in a row were not the best: the training ends (best.patience)")
+            trainer.should_stop = True
+
+    def _figures(self, trainer: Trainer) -> list[str] | None:
+        """Return the logged names of the figures that decide; None if the mean score could not be computed.
+
+        Raises:
+            BadArgument: Something that is named was not logged.
+        """
+        logged = [name for name in trainer.callback_metrics if name.startswith(LOGGED)]
+        found = [list(_named(name, logged, list(data_of(trainer).tasks))) for name in self._by]
+        if all(found):
+            parts = [one for several in found for one in several]
+            if other := [one for one in parts if ("min" if _is_error(one) else "max") != self.mode]:
+                cure = f"name it, `--best.by {other[0].removeprefix(LOGGED)}`"
+                raise BadArgument("best.by", "+".join(self._by), "figures that are better if larger", cure)
+            return parts
+        if self._by == [SCORE]:
+            return None
+        lacking = self._by[found.index([])]
+        known = ", ".join(name.removeprefix(LOGGED) for name in logged)
+        cure = "name one of them; an AUROC needs at least two classes in the split val"
+        raise BadArgument("best.by", lacking, f"a figure of the validation: {known or 'none'}", cure)
+
+    def sentence(self, trainer: Trainer) -> str:
+        """Return step and figure of the best weights, beside the last ones; why there are none; empty by wish."""
+        if not self._by:
+            return ""
+        if not self.best_model_path or self.best_model_score is None:
+            return "no best.ckpt: no validation was made, or none had a score"
+        named = "mean of the headline scores" if self._by == [SCORE] else " and ".join(self._by)
+        said = f"best.ckpt: step {self._step} of {trainer.global_step}, {named} {float(self.best_model_score):.3f}"
+        if self._step == trainer.global_step:
+            return f"{said}, the last one"
+        last = trainer.callback_metrics.get(str(self.monitor))  # none if a complete training was started again
+        return said if last is None else f"{said}, the last validation {float(last):.3f}"
+
+
+def _is_error(name: str) -> bool:
+    """Return whether a figure, named or logged, is better if it is smaller."""
+    metric = name.rpartition("/")[2]
+    return metric == "loss" or direction(metric) == -1
+
+
+def _named(name: str, logged: list[str], tasks: list[str]) -> Iterator[str]:
+    """Yield the logged figures that a name means."""
+    if name in tasks:
+        own = [one for one in logged if one.startswith(f"{LOGGED}{name}/") and one.count("/") == 2]
+        heads = [f"{LOGGED}{name}/{metric}" for metric in HEADLINES]
+        yield from [one for one in heads if one in own][:1] or own[:1]
+    elif f"{LOGGED}{name}" in logged:
+        yield f"{LOGGED}{name}"
+    else:
+        yield from (one for task in tasks if (one := f"{LOGGED}{task}/{name}") in logged)
+
+
+def _refuse_unlogged(trainer: Trainer) -> None:
+    """Refuse a callback that monitors a figure of the validation that nobody logged.
+
+    Raises:
+        BadArgument: Its name.
+    """
+    callbacks: list[Any] = trainer.callbacks  # type: ignore[attr-defined]
+    for other in callbacks:
+        name = getattr(other, "monitor", None)
+        if name and name.startswith(LOGGED) and name not in trainer.callback_metrics:
+            known = ", ".join(one for one in trainer.callback_metrics if one.startswith(LOGGED))
+            expected = f"a logged figure ({known or 'none'})"
+            cure = "name one of them, or take the callback out of trainer.callbacks"
+            raise BadArgument(f"{type(other).__name__}.monitor", name, expected, cure)

@@ -7,7 +7,7 @@ computed by the function that `rescore` and the report call.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from lmod_train.core.lock import locked
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Answer, Batch, Identity, Prediction, Record, Reply, Unparsed
 from lmod_train.core.weight_values import known_by
+from lmod_train.scoring.headline_metrics import direction, headline_metric
 from lmod_train.scoring.metrics.bert_score import Encoder
 from lmod_train.scoring.metrics.named import TaskMetrics
 from lmod_train.tasks.asked import Current, asked
@@ -229,6 +230,8 @@ class GenerationEval(Callback):
                     subset = "" if score.subset == "all" else f"/{score.subset}"
                     logged = f"{prefix}/{name}/{score.metric}{subset}"
                     pl_module.log(logged, score.value, sync_dist=False, batch_size=score.n)
+        if trainer.state.fn == "fit" and (heads := list(_headline_scores(self.scored))):
+            pl_module.log(f"{prefix}/score", sum(heads) / len(heads), sync_dist=False, batch_size=len(self._records))
 
     def _scored(self, trainer: Trainer, pl_module: LightningModule, name: str) -> Scored:
         """Return predictions and scores of one task over all ranks, with one outcome per record id."""
@@ -239,6 +242,16 @@ class GenerationEval(Callback):
         ordered = sorted(gathered, key=lambda p: place[p.record.id])  # as `rescore` has them
         ordered = [self._read.get(p.record.id, p) for p in ordered]  # gathered ones are without what the model was sent
         return Scored(ordered, scores_with_spread(self._tasks[name], ordered, scores))
+
+
+def _headline_scores(scored: Mapping[str, Scored]) -> Iterator[float]:
+    """Yield the headline score of each task that has one; one that is better if smaller counts negatively."""
+    for name, found in scored.items():
+        own = [score for score in found.scores if score.subset == "all"]
+        metric = headline_metric(own, name) if own else ""
+        for score in own:
+            if score.metric == metric and score.value is not None:
+                yield -score.value if direction(metric) == -1 else score.value
 
 
 def writable(reply: Reply) -> Reply:

@@ -51,7 +51,7 @@ def test_the_trainers_differ_in_epochs_and_selection_alone():
     (first,), (second,) = old["callbacks"], new["callbacks"]
     assert first["class_path"] == second["class_path"] == BEST
     found = differing(*(resolved(BestCheckpoint, c.get("init_args") or {}) for c in (first, second)))
-    assert found == {"metric": ("auroc_macro", ["macro_f1", "auroc_macro", "kappa"])}
+    assert found == {"by": ("auroc_macro", ["macro_f1", "auroc_macro", "kappa"])}
 
 
 @tabled(
