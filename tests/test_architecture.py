@@ -89,11 +89,8 @@ LOADED_LATE = {
     "lmod_train.extensions.dissection.linear_reading": "imported by `dissect` when the states are there",
     "lmod_train.extensions.reason.targets": "its datamodule, imported where it is named",
     "lmod_train.extensions.reason.rejection": "its datamodule, imported where it is named",
-<<<<<<< HEAD
     "lmod_train.extensions.clip.towers": "networks, imported where one is named",
     "lmod_train.extensions.clip.zero_shot": "its module, imported where it is named",
-=======
->>>>>>> 6e62e541 (best.ckpt of any run, by one number, and an end without progress)
     "lmod_train.extensions.ophthalwechat.datamodule": "its datamodule, imported where it is named",
     "lmod_train.extensions.xpcr.datamodule": "its datamodules, imported where one is named",
     "lmod_train.extensions.audit.image_processor": "of a checkpoint, imported by `audit` for one",
