@@ -12,7 +12,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Prediction, Record, Reply, Score
 from lmod_train.scoring.completeness import share_failed, share_not_asked
 from lmod_train.scoring.headline_metrics import headline_metric
-from lmod_train.scoring.items import group_of
+from lmod_train.scoring.items import group_of, items_of
 from lmod_train.scoring.ways import FACTORS, compared, values_of
 from lmod_train.tasks.base import Task
 
@@ -137,6 +137,7 @@ def empty_scores(task: Task, records: Sequence[Record]) -> list[Score]:
 
 def _over(factor: str, task: Task, last: Mapping[str, Prediction], scores: Sequence[Score]) -> Iterator[Score]:
     """Yield the scores of the spread over one factor; none if it does not vary."""
+    from lmod_train.scoring.repeats import repeat_scores
     from lmod_train.scoring.spread import same_answer, spread_scores  # scipy: not for `rescore --help`
 
     questions = compared([(id, p.record.tags) for id, p in last.items()], factor)
@@ -153,3 +154,6 @@ def _over(factor: str, task: Task, last: Mapping[str, Prediction], scores: Seque
     yield from spread_scores(task.name, metric, factor, values, len(questions))
     answers = [[last[id].answer for id in ids] for ids in questions]
     yield from same_answer(task.name, factor, answers, [group_of(last[ids[0]].record) for ids in questions])
+    if factor == "repeat":
+        by_id = {item.id: item for item in items_of(kept, task.truth)}
+        yield from repeat_scores(task.name, [[by_id[id] for id in ids] for ids in questions])

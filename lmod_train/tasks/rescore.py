@@ -197,7 +197,18 @@ def _spread(scores: Sequence[Score]) -> Iterator[str]:
             same = values[task, f"same_answer_over_{factor}"]
             if low is not None and high is not None and sd is not None and same is not None:
                 spread = f"{low:.3f} to {high:.3f} over {factor}, sd {sd:.3f}"
-                yield f"{task}: {headline} {spread}; same answer {100 * same:.1f} %"
+                voted = _voted(task, values) if factor == "repeat" else ""
+                yield f"{task}: {headline} {spread}; same answer {100 * same:.1f} %{voted}"
+
+
+def _voted(task: str, values: Mapping[tuple[str, str], float | None]) -> str:
+    """Return the accuracy of the vote over repeats with the share of ties, and pass@k of all repeats."""
+    vote, tied = (values.get((task, name)) for name in ("accuracy_vote_over_repeat", "share_tied_over_repeat"))
+    passed = [int(name.removeprefix("pass_at_")) for own, name in values if own == task and name.startswith("pass_at_")]
+    if vote is None or tied is None or not passed:
+        return ""
+    k = max(passed)
+    return f"; vote {vote:.3f} ({100 * tied:.1f} % tied), pass@{k} {values[task, f'pass_at_{k}']:.3f}"
 
 
 def _ask_first(run: Path) -> str:

@@ -13,21 +13,38 @@ from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.repeats import PASS_AT, TIED, VOTE
 from lmod_train.scoring.ways import FACTORS, compared, once_each, values_of
 from lmod_train.tasks.run_scores import RunScores
 
 
 class Ways(Section):
-    """The spread of scores over wordings, orders of choices, system prompts, examples and repeats."""
+    """The spread of scores over wordings, orders of choices, system prompts, examples, repeats; and votes."""
 
     title: ClassVar[str] = "Spread over ways of asking"
     name: ClassVar[str] = "ways"
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the table; nothing if every question was asked once."""
-        items, each = results.items, results.each()
+        """Yield the tables; nothing if every question was asked once."""
+        items, each = results.items, list(results.each())
         rows = [row for task, name, run in each for row in spreads(task, name, run, items[name].get(task, []))]
         yield from noted(texts(__file__)["note"], table("ways", heads(__file__)["ways"], rows))
+        voted = [row for task, name, run in each for row in votes(task, name, run)]
+        yield from noted(texts(__file__)["repeats_note"], table("repeats", heads(__file__)["repeats"], voted))
+
+
+def votes(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
+    """Yield the vote over repeats, the ties, and pass@k of a task.
+
+    Args:
+        task: Name of the task.
+        name: Label of the run.
+        run: Its scores.
+    """
+    passed = {s.metric: f"pass@{s.metric.removeprefix(PASS_AT)}" for s in run.scores if s.metric.startswith(PASS_AT)}
+    for metric, called in {VOTE: "majority vote", TIED: "ties of the vote", **passed}.items():
+        if (score := run.find(task, metric)) and score.value is not None:
+            yield [task, name, called, score.n, score.value, (score.low, score.high)]
 
 
 def spreads(task: str, name: str, run: RunScores, items: Sequence[Item]) -> Iterator[list[Cell]]:

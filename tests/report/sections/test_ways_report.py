@@ -27,6 +27,10 @@ from tests.tasks.test_spread import by_wording, predictions, questions
 
 
 def spread_rows(run):
+    return [row for row in table_rows(run) if "over" in row]
+
+
+def table_rows(run):
     return [row for part in Ways().parts(read_results([run])) if isinstance(part, Table) for row in lines(part)]
 
 
@@ -55,6 +59,31 @@ def test_the_table_has_the_spread_of_scores_csv_and_cochrans_test(run):
         *("glaucoma", "base", "wording", "3", "10", "0.800", f"{low:.3f}-{high:.3f}"),
         *("0.600", "1.000", "0.200", "60.0 %", "0.050"),
     ]  # fmt: skip
+
+
+def test_repeats_have_a_table_of_the_vote_its_ties_and_pass_at_k(tmp_path):
+    """Of ten questions with four replies each, three are right four times, four twice, and three never."""
+
+    def right(record):
+        number, repeat = int(record.id.split("/")[2]), int(record.tags["repeat"])
+        return number < 3 or (number < 7 and repeat <= 2)
+
+    found = predictions(questions(10, phantom=True), right, repeats=4)
+    scores = scores_of([Glaucoma()], found)
+    values = {s.metric: s.value for s in scores if s.subset == "all"}
+    assert values["accuracy_vote_over_repeat"] == pytest.approx((3 + 4 / 2) / 10)
+    assert values["share_tied_over_repeat"] == pytest.approx(0.4)
+    assert values["pass_at_1"] == pytest.approx(0.5) == values["accuracy_strict"]
+    assert values["pass_at_2"] == pytest.approx((3 + 4 * 5 / 6) / 10) and values["pass_at_4"] == pytest.approx(0.7)
+    assert not [s for s in scores_of([Glaucoma()], predictions(questions(4), right, repeats=2, wordings=2))
+                if s.metric.startswith("pass_at_4")]  # fmt: skip
+    write_records(tmp_path / "records.parquet", [p.record for p in found])
+    write_predictions(tmp_path / "predictions.parquet", found)
+    write_scores(tmp_path / "scores.csv", "RUN", "base", scores)
+    (tmp_path / "config.yaml").write_text("{}")
+    named = {row["measure"]: (row["n"], row["value"]) for row in table_rows(tmp_path) if "measure" in row}
+    assert list(named) == ["majority vote", "ties of the vote", "pass@1", "pass@2", "pass@4"]
+    assert named["majority vote"] == (10, pytest.approx(0.5)) and named["pass@4"] == (10, pytest.approx(0.7))
 
 
 @pytest.mark.parametrize(
