@@ -103,6 +103,8 @@ class OpenClip(Towers):
         config = _config(self._folder, architecture)
         self._model: dict[str, Any] = dict(config["model_cfg"])
         text, vision = dict(self._model["text_cfg"]), dict(self._model["vision_cfg"])
+        if ":" in str(vision.get("timm_model_name")):
+            raise _unread(self._folder, ValueError("its image tower is named by a place on the hub"))
         try:
             self._tokenizer = _tokenizer(text, self._folder)
             self.transform = _transform(config.get("preprocess_cfg", {}), vision)

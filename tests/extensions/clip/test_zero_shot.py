@@ -253,6 +253,15 @@ def test_a_checkpoint_of_another_architecture_is_refused(tiny, tmp_path):
         OpenClip(str(tmp_path))
 
 
+@pytest.mark.parametrize(("part", "name"), [("vision_cfg", "timm_model_name"), ("text_cfg", "hf_model_name")])
+def test_no_tower_is_looked_for_on_the_hub(tiny, tmp_path, part, name):
+    model = {**small.CONFIG["model_cfg"], part: {**small.CONFIG["model_cfg"][part], name: "hf-hub:nobody/tower"}}
+    (tmp_path / "open_clip_config.json").write_text(json.dumps({"model_cfg": model}))
+    save_file({"a": torch.ones(2)}, tmp_path / "open_clip_model.safetensors")
+    with pytest.raises((WeightsMismatch, WeightsNotFound), match=r"on the hub|text tower hf-hub:nobody/tower"):
+        OpenClip(str(tmp_path))
+
+
 def test_a_text_that_the_tower_would_cut_off_is_refused(tiny):
     module = loaded(OpenClip(str(tiny)))
     with pytest.raises(BadArgument, match="at most 77 tokens for this text tower; this has 102"):

@@ -362,21 +362,22 @@ def test_an_activation_that_the_names_do_not_show_is_noted(tmp_path):
     assert "need an architecture with clip_quickgelu" in report.notes[1]
 
 
-def test_flair_s_image_encoder(tmp_path):
+@pytest.mark.parametrize("beside", [{}, {"attention.W_q.weight": torch.ones(2, 2)}], ids=["flair", "keepfit"])
+def test_flair_s_image_encoder(tmp_path, beside):
     reference = torchvision.models.ResNet(torchvision.models.resnet.Bottleneck, [1, 1, 1, 1])
     reference.fc = torch.nn.Identity()
     drawn(reference)
     file = {f"vision_model.model.{name}": tensor for name, tensor in reference.state_dict().items()}
     file["vision_model.projection_head_vision.projection.weight"] = torch.ones(2, 2)
     file |= {"text_model.model.embeddings.word_embeddings.weight": torch.ones(2, 2), "logit_scale": torch.tensor(1.0)}
-    torch.save(file, tmp_path / "flair.pth")
+    torch.save(file | beside, tmp_path / "flair.pth")
     network = timm.create_model("resnet50", layers=[1, 1, 1, 1], num_classes=0)
     report = load_pretrained(network, tmp_path / "flair.pth", frozenset({"fc.weight", "fc.bias"}))
     with torch.no_grad():
         expected = reference(pictures(64))
         found = network.eval()(pictures(64))
     assert (found - expected).abs().max() / expected.abs().max() < 1e-5
-    assert len(report.dropped) == 3 and "bn1.num_batches_tracked" in report.loaded
+    assert len(report.dropped) == 3 + len(beside) and "bn1.num_batches_tracked" in report.loaded
 
 
 # ------------------------------------------------------------------------------------- ViT-B in RETFound's layout
