@@ -53,6 +53,7 @@ def merge(
     names: Literal["transformers", "server"] = "transformers",
     family: str | None = None,
     trust: list[str] | None = None,
+    onto: Literal["published", "quantised"] = "published",
 ) -> None:
     """Merge a tuned checkpoint and its base into one Hugging Face folder for transformers.
 
@@ -66,12 +67,21 @@ def merge(
             the training.
         trust: The checkpoint folder again, to load pickles in it that are refused otherwise. They can run any code,
             so only trust a checkpoint whose author you know.
+        onto: Of a model tuned with `quantise`: merge into the base as published, or into its quantised weights, with
+            which it was trained and evaluated.
     """
     from lmod_train.extensions.weights import merging
 
     if family:
         _import_family(family)
-    facts = merging.merge(ckpt, out, base, names, [Path(name) for name in trust or ()])
+    facts = merging.merge(ckpt, out, base, names, [Path(name) for name in trust or ()], onto)
+    if quantise := facts.get("quantise"):
+        told = {
+            "published": f"merged into the weights as published, not those in {quantise} that the model was tuned and "
+            "evaluated with: replies may differ; evaluate the folder again, or add `--onto quantised`",
+            "quantised": f"merged into the weights in {quantise}, written out: replies are those of the tuned model",
+        }
+        print(told[onto])
     print(f"wrote {out}: {facts['base']} with {ckpt} merged, {facts['dtype']}; its README.md states the licence")
 
 

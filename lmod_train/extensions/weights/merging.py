@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -25,12 +25,19 @@ from lmod_train.models.chat.timm_tower import READ_BY, tower_config
 from lmod_train.models.modules.base import counted
 from lmod_train.models.strategies.saved import read
 
+Onto = Literal["published", "quantised"]
+
 WRAPPED = "model."
 """Prefix of the tensor names in a checkpoint, from the module's attribute."""
 
 
 def merge(
-    ckpt: Path, out: Path, base: str | None = None, names: Names = "transformers", trusted: Sequence[Path] = ()
+    ckpt: Path,
+    out: Path,
+    base: str | None = None,
+    names: Names = "transformers",
+    trusted: Sequence[Path] = (),
+    onto: Onto = "published",
 ) -> dict[str, Any]:
     """Write the tuned model as a folder that transformers loads without this package, unless its tower is of timm.
 
@@ -43,6 +50,8 @@ def merge(
         base: Folder of the base; None for the one that the checkpoint names.
         names: Naming of the tensors, see `lmod_train.extensions.weights.server_names`; transformers loads both.
         trusted: Checkpoint folders whose pickles may run code, see `lmod_train.models.strategies.vetting`.
+        onto: Weights of the base that are merged into, of a model that was tuned on quantised ones: those as published,
+            or the quantised ones, which reply as the training did.
 
     Returns:
         The checkpoint's own facts: base, fingerprint, adapter settings, type.
@@ -64,7 +73,7 @@ def merge(
     if names == "server":
         refuse_unread(folder)
     lora = Lora(**facts["lora"]) if facts["lora"] else None
-    model = trainable(load(folder), lora, facts["tune_tower"], facts["tune_language_model"])
+    model = trainable(_base(folder, facts, onto), lora, facts["tune_tower"], facts["tune_language_model"])
     _take(model, saved["state_dict"], ckpt)
     merged: Any = model if lora is None else model.merge_and_unload()
     with new_folder(out, "--out") as part:
@@ -76,6 +85,15 @@ def merge(
         write_sha256sums(part)
         (part / "README.md").write_text(_card(folder, facts, int(saved["global_step"])), encoding="utf-8")
     return dict(facts)
+
+
+def _base(folder: Path, facts: Mapping[str, Any], onto: Onto) -> Any:
+    """Return the weights to merge into, in float32."""
+    quantise = facts.get("quantise")
+    if onto == "published" or quantise is None:
+        return load(folder)
+    network: Any = load(folder, getattr(torch, facts["dtype"]), quantise=quantise)
+    return network.dequantize().float()
 
 
 def _take(model: Any, tensors: Mapping[str, Tensor], ckpt: Path) -> None:
@@ -106,6 +124,8 @@ def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
     licence, lora = licence_of(folder), facts["lora"]
     where = "language model and vision tower" if lora and lora.get("tower") else "language model"
     how = f"LoRA of rank {lora['rank']} (alpha {lora['alpha']}) on the {where}" if lora else "no adapters"
+    if facts.get("quantise"):
+        how += f", beside a base in {facts['quantise']}"
     if lora and lora.get("peft"):
         how += f", with {', '.join(f'{name} {value}' for name, value in lora['peft'].items())}"
     parts = ["projector", *(p for p in ("tower", "language_model") if facts[f"tune_{p}"])]

@@ -18,7 +18,7 @@ from lmod_train.models.backends.base import Backend
 from lmod_train.models.chat import decoding as generation
 from lmod_train.models.chat import plain_generation
 from lmod_train.models.chat.base_files import identity_of
-from lmod_train.models.chat.checkpoint import Attention, find_any, load, model_type_of
+from lmod_train.models.chat.checkpoint import Attention, Quantise, find_any, load, model_type_of
 from lmod_train.models.chat.decoding import Decoding, Method
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.family import is_known
@@ -50,6 +50,8 @@ class HuggingFace(Backend):
         temperature: 0 for greedy decoding; above 0 the tokens of replies are drawn, e.g. for `data.asking.repeats`.
         seed: Seed of drawn replies. The reply to a record depends on it and on the record only.
         attention: Implementation of attention; null for the choice of transformers.
+        quantise: ``nf4`` or ``int8`` for the matrices of the language model, of an unknown family of all but the head;
+            needs bitsandbytes. Null for `dtype`.
 
     Raises:
         WeightsNotFound: The checkpoint does not exist.
@@ -69,7 +71,9 @@ class HuggingFace(Backend):
         seed: int = 0,
         attention: Attention | None = None,
         temperature: float = 0.0,
+        quantise: Quantise | None = None,
     ) -> None:
+        self._quantise = quantise
         self._folder = find_any(checkpoint, family)
         self._name, self._dtype, self._attention = checkpoint, getattr(torch, dtype), attention
         self._decoding = Decoding(max_new_tokens, likelihoods, decoding, seed, None, temperature)
@@ -95,10 +99,10 @@ class HuggingFace(Backend):
             BadArgument: The class or this machine does not support `attention`.
         """
         if self._model is not None:
-            self._model.to(device)
+            torch.nn.Module.to(self._model, device)
             return
-        self._model = load(self._folder, self._dtype, self._attention).eval()
-        self._model.to(device)
+        self._model = load(self._folder, self._dtype, self._attention, quantise=self._quantise).eval()
+        torch.nn.Module.to(self._model, device)  # transformers refuses to move int8, which bitsandbytes can by now
         self._decoding.applied_to(self._model, self._name)
         if isinstance(self._dialect, Dialect):
             self._dialect.verify(self._model.config)
@@ -131,7 +135,8 @@ class HuggingFace(Backend):
         """Return the checkpoint's files, the decoding settings, and those options that differ from their defaults."""
         decoding, dtype = str(self._decoding), str(self._dtype)
         images = self._dialect.pictures  # a class that is no family crops by default, as its processor does
-        return identity_of(self._folder, self._prompt, images, self._attention, decoding=decoding, dtype=dtype)
+        options = self._prompt, images, self._attention, self._quantise
+        return identity_of(self._folder, *options, decoding=decoding, dtype=dtype)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record."""

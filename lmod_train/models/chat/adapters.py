@@ -83,7 +83,7 @@ class Lora:
 
     def _refuse(self) -> None:
         start = str(self.peft.get("init_lora_weights", "")).lower()
-        named = [(n, v) for n, v in self.peft.items() if v and n in REFUSED]
+        named = [(n, v) for n, v in self.peft.items() if n in REFUSED and v not in (None, False)]
         named += [("init_lora_weights", start)] if start in REFUSED else []
         for name, value in named:
             why = REFUSED[start if name == "init_lora_weights" else name]

@@ -12,7 +12,7 @@ from lmod_train.core.errors import LmodError, WeightsMismatch
 from lmod_train.core.links import check_folder
 from lmod_train.core.types import Identity
 from lmod_train.core.weight_values import known_by, tensors_of
-from lmod_train.models.chat.checkpoint import Attention
+from lmod_train.models.chat.checkpoint import Attention, Quantise
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
 
@@ -62,18 +62,25 @@ def processor_files(folder: Path) -> dict[str, bytes]:
 
 
 def identity_of(
-    folder: Path, prompt: Prompting, images: Pictures, attention: Attention | None, **settings: str
+    folder: Path,
+    prompt: Prompting,
+    images: Pictures,
+    attention: Attention | None,
+    quantise: Quantise | None,
+    **settings: str,
 ) -> Identity:
     """Return the identity of a checkpoint in transformers layout: everything that decides its replies.
 
     Args:
         folder: Folder of the checkpoint; weights and config.json enter as files, the processor files as the template.
-        prompt: Options of the prompt; of these and the next two, those that differ from their defaults are stated.
+        prompt: Options of the prompt; of these and the next three, those that differ from their defaults are stated.
         images: Options of the pictures.
         attention: Implementation of attention; None for the choice of transformers.
+        quantise: Type of the language model's matrices; the files are those of the weights as published.
         settings: Decoding settings.
     """
-    options = {"prompt": prompt.settings(), "images": images.settings(), "attention": attention}
+    options: dict[str, Any] = {"prompt": prompt.settings(), "images": images.settings(), "attention": attention}
+    options |= {"quantise": quantise}
     settings |= {name: json.dumps(value, sort_keys=True) for name, value in options.items() if value}
     files = [[name, hashlib.sha256(content).hexdigest()] for name, content in processor_files(folder).items()]
     template = hashlib.sha256(json.dumps(files).encode()).hexdigest()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, PreTrainedModel
+from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, BitsAndBytesConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 from transformers.utils import logging as transformers_logging
 
@@ -16,10 +17,13 @@ from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
 from lmod_train.core.weight_values import checkpoint_json, known_by
 from lmod_train.models.chat import timm_tower
 from lmod_train.models.chat.checkpoint_files import checked, short
-from lmod_train.models.chat.family import MODEL_TYPES, is_known
+from lmod_train.models.chat.family import MODEL_TYPES, family_class, is_known
 from lmod_train.models.chat.family.base import Family
 
 Attention = Literal["eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3"]
+
+Quantise = Literal["nf4", "int8"]
+"""Type of the language model's frozen matrices: 4 bits with double quantisation (QLoRA), or 8 (LLM.int8)."""
 
 
 def find(checkpoint: str, family: type[Family] | None = None) -> Path:
@@ -96,6 +100,7 @@ def load(
     dtype: torch.dtype = torch.float32,
     attention: Attention | None = None,
     kind: Any = AutoModelForImageTextToText,
+    quantise: Quantise | None = None,
 ) -> PreTrainedModel:
     """Return a model with all its weights loaded.
 
@@ -104,6 +109,7 @@ def load(
         dtype: Data type of the weights.
         attention: Implementation of attention; None for the choice of transformers.
         kind: Class of transformers that builds it.
+        quantise: Type of the language model's matrices, of an unknown family of all but the head; None for `dtype`.
 
     Raises:
         WeightsNotFound: There is no model.safetensors, and no index that names other files; or a tensor holds
@@ -111,8 +117,9 @@ def load(
         WeightsMismatch: A tensor is missing, unexpected, or of another shape, or transformers makes no network of the
             configuration.
         BadArgument: The class or this machine does not support the implementation of attention, or config.json names
-            a tower of timm that does not exist or has another size.
+            a tower of timm that does not exist or has another size; or bitsandbytes is not installed.
     """
+    quantised = {} if quantise is None else _quantised(folder, dtype, quantise)
     for file in sorted(folder.glob("*.safetensors")):
         known_by(file)  # reads it once, for its hash and to check its values
     timm_tower.register(folder)
@@ -128,6 +135,7 @@ def load(
             use_safetensors=True,
             ignore_mismatched_sizes=True,  # so that shapes are in the report and not only the first in an exception
             attn_implementation=attention,
+            **quantised,
         )
     except OSError as error:
         cure = "fetch the files of weights that were published with it, model.safetensors.index.json included"
@@ -142,6 +150,9 @@ def load(
     finally:
         transformers_logging.set_verbosity(level)
     model: PreTrainedModel = loaded[0]
+    part: Any
+    for part in model.modules() if quantise else ():
+        part.support_avx512bf16_for_cpu = False  # else a CPU lays 4-bit layers out anew, and they cannot be moved
     report: dict[str, Any] = loaded[1]
     missing = [*report["missing_keys"], *(str(k[0]) for k in report["mismatched_keys"])]
     unexpected = list(report["unexpected_keys"])
@@ -150,6 +161,28 @@ def load(
             str(folder), missing, unexpected, "fetch the checkpoint again, or name one of this architecture"
         )
     return model
+
+
+def _quantised(folder: Path, dtype: torch.dtype, quantise: Quantise) -> dict[str, Any]:
+    """Return the options of transformers for a quantised language model; tower, projector and head keep their type."""
+    if find_spec("bitsandbytes") is None:
+        expected = "none, as the package bitsandbytes is not installed"
+        raise BadArgument(
+            "quantise", quantise, expected, "`pip install 'lmod-train[quantise]'`, or `bitsandbytes` alone"
+        )
+    whole: list[str] | None = None
+    if is_known(model_type_of(folder)):
+        family = family_class(model_type_of(folder))
+        whole = [family.tower, *family.projector, "lm_head"]
+    settings = BitsAndBytesConfig(
+        load_in_4bit=quantise == "nf4",
+        load_in_8bit=quantise == "int8",
+        llm_int8_skip_modules=whole,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=dtype,
+    )
+    return {"quantization_config": settings, "device_map": {"": "cpu"}}  # moved with the module, as other weights are
 
 
 def config_of(folder: Path) -> Any:

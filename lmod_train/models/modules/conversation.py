@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from lightning.pytorch.strategies import ModelParallelStrategy
 from lightning_utilities.core.rank_zero import rank_zero_warn
 from PIL import Image
 from safetensors.torch import save_file
@@ -29,7 +30,7 @@ from lmod_train.models.chat.adapters import Lora, check_scale, plain_adapters, t
 from lmod_train.models.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
 from lmod_train.models.chat.base_files import check_base, fingerprint, hashes_of, identity_of
 from lmod_train.models.chat.chat_batch import ChatBatch
-from lmod_train.models.chat.checkpoint import Attention, find, load
+from lmod_train.models.chat.checkpoint import Attention, Quantise, find, load
 from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import Images
@@ -82,10 +83,13 @@ class VisionLanguageModel(LmodModule):
         constrain: ``choices`` decodes the reply to every question with listed choices over their tokens, see `Frozen`.
         temperature: 0 for greedy decoding; above 0 the tokens of replies are drawn, e.g. for `data.asking.repeats`.
         seed: Seed of drawn replies; a reply depends on it and on the record only.
+        quantise: ``nf4`` (QLoRA) or ``int8`` for the frozen matrices of the language model; needs bitsandbytes. Null
+            for `dtype`.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
-        BadArgument: `max_tokens` is below 2, or the checkpoint is of another family.
+        BadArgument: `max_tokens` is below 2, the checkpoint is of another family, or a quantised model is to learn
+            itself.
     """
 
     learning_rate = "optimisation.lr"
@@ -113,8 +117,12 @@ class VisionLanguageModel(LmodModule):
         constrain: Constrain | None = None,
         temperature: float = 0.0,
         seed: int = 0,
+        quantise: Quantise | None = None,
     ) -> None:
         super().__init__()
+        self.quantise = quantise
+        if quantise is not None:
+            _check_quantised(quantise, lora, tune_language_model)
         if max_tokens < 2:
             raise BadArgument("max_tokens", max_tokens, "at least 2", "use 2048, as LLaVA does")
         self._folder, self._name = find(checkpoint, family), checkpoint
@@ -136,7 +144,8 @@ class VisionLanguageModel(LmodModule):
     def identity(self) -> Identity:
         """Return the base's files, its template and the decoding settings."""
         decoding, dtype = str(self._decoding), self._kept_as
-        own = identity_of(self._folder, self._prompt, self._images, self._attention, decoding=decoding, dtype=dtype)
+        options = self._prompt, self._images, self._attention, self.quantise
+        own = identity_of(self._folder, *options, decoding=decoding, dtype=dtype)
         return own.constrained(self._decoding.constrain)
 
     @property
@@ -154,7 +163,8 @@ class VisionLanguageModel(LmodModule):
 
         Raises:
             WeightsMismatch: A tensor is missing or unexpected, or network and processor disagree.
-            BadArgument: `tower_features` is set, and the tower is trained or sharded by ZeRO-3.
+            BadArgument: `tower_features` is set, and the tower is trained or sharded by ZeRO-3; or the weights are
+                quantised and sharded.
         """
         if self.model is not None:
             return
@@ -163,7 +173,12 @@ class VisionLanguageModel(LmodModule):
             # the tower is sharded after `TowerFeatures` is built; a rank that has all features would then not run the
             # tower, and the others would wait for its shard
             raise divided(self._tower_features)
-        base: Any = load(self._folder, self._weights_dtype, self._attention)
+        if self.quantise and (getattr(strategy, "zero_stage_3", False) or isinstance(strategy, ModelParallelStrategy)):
+            cure = (
+                "use `--trainer.strategy ddp` or ZeRO-2, which keep the frozen weights whole, or set quantise to null"
+            )
+            raise BadArgument("quantise", self.quantise, "null, as this strategy shards the weights", cure)
+        base: Any = load(self._folder, self._weights_dtype, self._attention, quantise=self.quantise)
         self.dialect.verify(base.config)
         self._decoding.applied_to(base, self._name)
         if self._gradient_checkpointing:
@@ -292,6 +307,7 @@ class VisionLanguageModel(LmodModule):
             "tune_tower": self.tune_tower,
             "tune_language_model": self.tune_language_model,
             "dtype": self._kept_as,
+            "quantise": self.quantise,
         }
         checkpoint["files"] = self.dialect.files()
 
@@ -306,6 +322,8 @@ class VisionLanguageModel(LmodModule):
         super().on_load_checkpoint(checkpoint)
         if theirs is not None:
             check_scale(self.lora, theirs["lora"])
+            if (was := theirs.get("quantise")) != self.quantise:
+                rank_zero_warn(f"the checkpoint was tuned with quantise={was}, this is {self.quantise}: replies differ")
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -342,6 +360,20 @@ class VisionLanguageModel(LmodModule):
                     if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none
                         save_file({name: tensor.contiguous()}, part / f"{name.rpartition('.')[2]}.safetensors")
                 write_sha256sums(part)
+
+
+def _check_quantised(quantise: Quantise, lora: Lora | None, tune_language_model: bool) -> None:
+    """Refuse a training that needs the language model's matrices as they are.
+
+    Raises:
+        BadArgument: It trains them, or takes values out of them.
+    """
+    if tune_language_model:
+        expected, cure = "null, as tune_language_model trains the matrices themselves", "set lora: {} instead"
+        raise BadArgument("quantise", quantise, expected, cure)
+    if lora is not None and (lora.moves_base or lora.peft.get("kasa_config") is not None):
+        expected = "null, as these adapters are made of the singular values of the base's matrices"
+        raise BadArgument("quantise", quantise, expected, "remove lora.peft.init_lora_weights or kasa_config")
 
 
 class LeftOut:

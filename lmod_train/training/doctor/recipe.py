@@ -425,7 +425,7 @@ def census(subject: Subject) -> Iterator[CheckResult]:
         + "/".join(f"{r:g}" for r in sorted({rate[id(p)] for _, p in owned if id(p) in rate}))
         for part, owned in sorted(learns.items())
     ]
-    share = sum(p.numel() for o in learns.values() for _, p in o) / max(sum(p.numel() for p in module.parameters()), 1)
+    share = sum(p.numel() for o in learns.values() for _, p in o) / max(module.network.num_parameters(), 1)
     yield CheckResult("census", "ok", f"{share:.1%} of the weights are trained: {'; '.join(counted) or 'none'}")
 
 

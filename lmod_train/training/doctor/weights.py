@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from peft.utils.integrations import dequantize_module_weight
 from torch import Tensor
 
 from lmod_train.core.errors import LmodError
@@ -83,7 +84,7 @@ def load_report(subject: Subject) -> Iterator[CheckResult]:
     """Build the network, and check that the files and the architecture have the same tensors."""
     subject.module.configure_model()  # raises on tensors that are missing, unexpected or of another shape
     network = subject.module.network
-    total = sum(p.numel() for p in network.parameters())
+    total = network.num_parameters()
     what = f"{type(network).__name__}, {total:,} parameters, no tensors missing or unexpected"
     yield CheckResult("load_report", "ok", what)
 
@@ -119,25 +120,28 @@ def spectra(network: Any) -> dict[str, dict[str, float]]:
 
     A block is a layer of tower or language model, or a matrix of the projector.
     """
-    family, blocks = family_of(network), defaultdict[tuple[str, str], list[tuple[Tensor, Any]]](list)
+    family, blocks = family_of(network), defaultdict[tuple[str, str], list[str]](list)
     for name, parameter in network.named_parameters():
         layer = re.search(r"\.(?:layers|blocks|layer)\.\d+\.", name)
         part = family.part(name)
         key = part, name if part == "projector" else name[: layer.end() - 1] if layer else ""
-        measurable = parameter.ndim > 1 and min(parameter.flatten(1).shape) >= LEAST_SIDE
+        shape: torch.Size = getattr(parameter, "quant_state", parameter).shape  # 4-bit values are packed
+        measurable = len(shape) > 1 and min(shape[0], shape[1:].numel()) >= LEAST_SIDE
         if measurable and key[1] and "lora_" not in name and len(blocks[key]) < IN_BLOCK:
-            layer, adapted, _ = name.partition(".base_layer.weight")
-            blocks[key].append((parameter, network.get_submodule(layer) if adapted else None))
+            blocks[key].append(name)
     found: dict[str, dict[str, float]] = defaultdict(dict)
-    for (owner, block), matrices in blocks.items():
-        if matrices:
-            found[owner][block] = max(over_the_edge(_original(*matrix)) for matrix in matrices)
+    for (owner, block), names in blocks.items():
+        found[owner][block] = max(over_the_edge(_matrix(network, name)) for name in names)
     return found
 
 
-def _original(values: Tensor, layer: Any) -> Tensor:
-    """Return a matrix with what PiSSA has taken out of it, its largest singular values; `layer` is its adapter."""
-    return values if layer is None else values + layer.get_delta_weight("default")
+def _matrix(network: Any, name: str) -> Tensor:
+    """Return a parameter, dequantised, and with the largest singular values that PiSSA has taken out of it."""
+    path, _, kind = name.rpartition(".")
+    part = network.get_submodule(path)
+    values: Tensor = dequantize_module_weight(part) if kind == "weight" else getattr(part, kind)
+    adapted = path.removesuffix(".base_layer")
+    return values if adapted == path else values + network.get_submodule(adapted).get_delta_weight("default")
 
 
 def over_the_edge(matrix: Tensor, rounds: int = 8) -> float:

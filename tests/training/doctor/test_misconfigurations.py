@@ -363,7 +363,7 @@ def test_a_full_disk_for_temporary_files_is_no_failure(checkpoint, curated, monk
 
 def test_weights_are_read_once(checkpoint, curated, monkeypatch):
     read = []
-    monkeypatch.setattr("lmod_train.models.modules.conversation.load", lambda *a: read.append(a) or load(*a))
+    monkeypatch.setattr("lmod_train.models.modules.conversation.load", lambda *a, **b: read.append(a) or load(*a, **b))
     examine(subject(checkpoint, curated))
     assert len(read) == 1
 
