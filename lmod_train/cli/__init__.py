@@ -144,19 +144,18 @@ def run_of(command: str) -> Callable[..., int]:
 
 def _checked(arguments: list[str]) -> Series | None:
     """Check the names and weights in a command of Lightning, and return its series; None for a single run."""
-    from lmod_train.cli.model_weights import check_model_weights
+    from lmod_train.cli.missing_pieces import check_pieces
     from lmod_train.cli.names import check_names
     from lmod_train.cli.seeds_and_folds import series_of
     from lmod_train.core.artifacts.series import is_trained
 
     series = series_of(arguments)
     every = series.commands if series else [arguments]
-    for command in every:
-        check_names(command[0], command[1:])
+    given = [check_names(command[0], command[1:]) for command in every][-1]
     # a series leaves complete trainings, the last of them after all others; `doctor` lists what it finds
     complete = series is not None and arguments[0] == "fit" and is_trained(Path(value_of("run", every[-1][1:])))
-    if arguments[0] != "doctor" and not complete:
-        check_model_weights(every[-1][1:])
+    if not any(word.startswith("--print_config") for word in every[-1]):
+        check_pieces(arguments[0], every[-1][1:], given, weights=not complete)
     return series
 
 

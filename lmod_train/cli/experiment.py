@@ -26,6 +26,7 @@ from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
+from lmod_train.cli.missing_pieces import check_gpu
 from lmod_train.cli.parser import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled, training_settings
 from lmod_train.cli.run_provenance import built_again, compare_origin, network_of, note, origin_of, write_provenance
@@ -322,13 +323,7 @@ class Experiment(LightningCLI):
             raise BadArgument("checkpoint.monitor", config.checkpoint.monitor, expected, cure)
         for one in _of_class(config.trainer.callbacks, ModelCheckpoint):
             one.init_args.dirpath = one.init_args.dirpath or config.checkpoint.dirpath
-        if config.trainer.accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
-            expected = "another accelerator, as no CUDA device is visible on this machine"
-            cure = (
-                "run it on a machine with a GPU; to try the configuration here add `--trainer.accelerator cpu "
-                "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`"
-            )
-            raise BadArgument("trainer.accelerator", config.trainer.accelerator, expected, cure)
+        check_gpu(config.trainer.accelerator, torch.cuda.is_available())
         parser = self._parser(self.subcommand)
         self.config_dump = plain(parser, config)  # or Lightning would write it to YAML again, and read it slowly
         resolved = self._with_path(self.config_dump)

@@ -25,7 +25,7 @@ def check_model_weights(arguments: Sequence[str]) -> None:
         LmodError: See `lmod_train.models.chat.checkpoint_files.checked` and
             `lmod_train.models.vision.published_weights.present`.
     """
-    model = _model(arguments)
+    model = model_of(arguments)
     for key, value in model.items():
         owner, _, option = key.rpartition(".")
         own = {name: model.get(f"{owner}.{name}") for name in ("architecture", "finetuned")}
@@ -46,13 +46,13 @@ def _is_ours(model: Mapping[str, Any], owner: str) -> bool:
     return str(model.get(f"{owner}.class_path", "")).startswith(OURS)
 
 
-def _model(arguments: Sequence[str]) -> dict[str, Any]:
+def model_of(arguments: Sequence[str]) -> dict[str, Any]:
     """Return the options of the model that a command uses, as dotted keys without ``init_args``.
 
     Example:
-        >>> _model(["--model", "a.B", "--model.init_args.backend.checkpoint", "folder"])
+        >>> model_of(["--model", "a.B", "--model.init_args.backend.checkpoint", "folder"])
         {'model.class_path': 'a.B', 'model.backend.checkpoint': 'folder'}
-        >>> _model(["--model", "{class_path: a.B, init_args: {weights: w}}", "--model.weights=v"])
+        >>> model_of(["--model", "{class_path: a.B, init_args: {weights: w}}", "--model.weights=v"])
         {'model.class_path': 'a.B', 'model.weights': 'v'}
     """
     found: dict[str, Any] = {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -75,8 +76,8 @@ def check_classes(arguments: Sequence[str]) -> None:
             _check_class(path)
 
 
-def check_names(command: str, arguments: Sequence[str]) -> None:
-    """Check every option, file, class and folder that a command names.
+def check_names(command: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """Check every option, file, class and folder that a command names; return option -> last value.
 
     Names that cannot be checked without importing are left to the parser.
 
@@ -93,11 +94,19 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
     own = [option for option in typed if option.key not in CONFIGS]
     check_classes([word for option in own for word in option.words])
     groups = GROUPS | {"data": data_class(arguments) or GROUPS["data"]}
-    _check_options(command, [option.key.replace("data.init_args.", "data.", 1) for option in typed], groups)
     configured: list[tuple[str, Any]] = []
     for option in typed:
         if option.key in CONFIGS:
             configured += leaves(config_of(option))
+    models = [str(v) for n, v in configured if n in ("model", "model.class_path") and v]
+    model = _class_of_model([*models, *(option.value for option in own if option.key in ("model", "model.class_path"))])
+    deeper = partial(_deeper, groups={**groups, "model": model})
+    _check_options(command, [option.key.replace("data.init_args.", "data.", 1) for option in typed], groups, deeper)
+    classes = {option.key for option in typed} | {name.removesuffix(".class_path") for name, _ in configured}
+    for head in ("optimizer", "lr_scheduler"):
+        for option in (one for one in own if one.key.startswith(f"{head}.") and head not in classes):
+            kind, cure = f"an option of the class of {head}, which is not named", f"name the class of {head} first"
+            raise _unknown("--", option.key, kind, deeper(option.key), cure)
     if any(option.key == "model" for option in own):  # it replaces the model of the config, often by another class
         configured = [pair for pair in configured if pair[0].partition(".")[0] != "model"]
     if not groups["data"].startswith("lmod_train.") and not any(name == "data.class_path" for name, _ in configured):
@@ -106,35 +115,55 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
         _check_part(part, [option.value for option in own if option.key == part and option.value])
     whole = [*configured, *((option.key, option.value or None) for option in own)]
     given = [(name.replace("data.init_args.", "data.", 1), value) for name, value in whole]
-    _check_options(command, [name for name, _ in given], groups, dashes="")
+    _check_options(command, [name for name, _ in given], groups, deeper, dashes="")
     for path in [value for name, value in given if name.rpartition(".")[2] == "class_path"]:
         _check_class(str(path))
-    _check_model([str(v) for n, v in given if n in ("model", "model.class_path") and v], [n for n, _ in given])
+    _check_model(model, [n for n, _ in given], deeper)
     _check_places(dict(given))
+    return dict(given)
 
 
-def _check_options(command: str, names: Sequence[str], groups: Mapping[str, str], dashes: str = "--") -> None:
+def _deeper(name: str, groups: Mapping[str, str]) -> list[str]:
+    """Return the options of classes whose last part is that of a name: of ``lr``, ``model.optimisation.lr``."""
+    last = name.rpartition(".")[2]
+    known = (f"{group}.{one.name}" for group, path in groups.items() if path for one in options_of(path))
+    found = [one for one in known if one.rpartition(".")[2] == last and one != name]
+    return sorted(found, key=lambda one: one.partition(".")[0] != name.partition(".")[0])
+
+
+Deeper = Callable[[str], list[str]]
+"""Function of an unknown option to options elsewhere with the same last part, nearest first."""
+
+
+def _check_options(
+    command: str, names: Sequence[str], groups: Mapping[str, str], deeper: Deeper, dashes: str = "--"
+) -> None:
     method = parameters_of(TRAINER, "fit" if command == "doctor" else command) or ()
     heads = sorted({*groups, *PLAIN, *method} - {"train_dataloaders", "val_dataloaders", "dataloaders", "datamodule"})
     for name in names:
         head, _, rest = name.partition(".")
-        _check_one(dashes, head, heads, "", name, f"{command} --help_all")
+        _check_one(dashes, head, heads, "", name, f"{command} --help_all", deeper)
         known = parameters_of(groups[head]) if head in groups and rest and name != "data.class_path" else None
         if known:
             of = head if groups[head] == GROUPS[head] else groups[head]
-            _check_one(dashes, rest.partition(".")[0], known, f"{head}.", name, f"list options {of}")
+            _check_one(dashes, rest.partition(".")[0], known, f"{head}.", name, f"list options {of}", deeper)
 
 
-def _check_one(dashes: str, name: str, known: Sequence[str], before: str, whole: str, listed: str) -> None:
+def _check_one(
+    dashes: str, name: str, known: Sequence[str], before: str, whole: str, listed: str, deeper: Deeper
+) -> None:
     if name in known:
         return
-    near = get_close_matches(name, known, n=1)
-    every = f"`python -m lmod_train {listed}` shows every option"
     rest = whole.removeprefix(f"{before}{name}")
-    cure = f"did you mean `{dashes}{before}{near[0]}{rest}`?" if near else every
+    near = [*deeper(whole), *(f"{before}{one}{rest}" for one in get_close_matches(name, known, n=1))]
     few = len(known) <= FEW
     kind = f"one of {', '.join(known)}" if few else f"an option of {before[:-1]}" if before else "a known option"
-    raise BadArgument("option" if dashes else "key", f"{dashes}{whole}", kind, cure)
+    raise _unknown(dashes, whole, kind, near, f"`python -m lmod_train {listed}` shows every option")
+
+
+def _unknown(dashes: str, whole: str, kind: str, near: Sequence[str], every: str) -> BadArgument:
+    cure = f"did you mean `{dashes}{near[0]}`?" if near else every
+    return BadArgument("option" if dashes else "key", f"{dashes}{whole}", kind, cure)
 
 
 def _check_class(path: str) -> None:
@@ -176,22 +205,35 @@ def _nearest_part(part: str, name: str) -> str:
     return did_you_mean(f"--{part}", [name], known, f"one of {', '.join(known)}")
 
 
-def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
-    """Check the class of the last model given, which is the one used, and its options."""
+def _class_of_model(models: Sequence[str]) -> str:
+    """Return the class path of the last model given, which is the one used; empty without any."""
     path = models[-1] if models else ""
     if path.endswith((".yaml", ".yml")):
         path = str(dict(leaves(content_of("--model", path))).get("class_path", ""))
+    return path
+
+
+def _check_model(path: str, names: Sequence[str], deeper: Deeper) -> None:
+    """Check the class of the model and its options.
+
+    Args:
+        path: Class path of the model.
+        names: Options that are given, typed or in a config.
+        deeper: Finds what an unknown one may have meant.
+    """
     if not path.startswith("lmod_train."):
         return
     _check_class(path)
     known = parameters_of(path)
-    for name in names:
-        if known and name.startswith("model.init_args."):
-            _, _, option, *rest = name.split(".")
-            _check_one("--", option, known, "model.init_args.", name, f"list options {path}")
-            parts = _parts(path, option) if rest and rest[0] not in ("class_path", "init_args") else ()
-            if parts:
-                _check_one("--", rest[0], parts, f"model.init_args.{option}.", name, f"list options {path}")
+    for name in names if known else ():
+        if not name.startswith("model.") or name in ("model.class_path", "model.init_args"):
+            continue
+        before = "model.init_args." if name.startswith("model.init_args.") else "model."
+        option, *rest = name.removeprefix(before).split(".")
+        _check_one("--", option, known or (), before, name, f"list options {path}", deeper)
+        parts = _parts(path, option) if rest and rest[0] not in ("class_path", "init_args") else ()
+        if parts:
+            _check_one("--", rest[0], parts, f"{before}{option}.", name, f"list options {path}", deeper)
 
 
 def _parts(path: str, option: str) -> tuple[str, ...]:
@@ -204,14 +246,10 @@ def _parts(path: str, option: str) -> tuple[str, ...]:
 
 
 def _check_places(given: Mapping[str, Any]) -> None:
-    """Check the last given values of checkpoint, curated folder, run and trusted module."""
-    checkpoint, curated, run, trust = (given.get(name) for name in ("ckpt_path", "data.curated", "run", "trust"))
+    """Check the last given values of checkpoint, run and trusted module."""
+    checkpoint, run, trust = (given.get(name) for name in ("ckpt_path", "run", "trust"))
     if checkpoint:
         _check_checkpoint(Path(str(checkpoint)))
-    if curated:
-        from lmod_train.core.artifacts.manifest import read_manifest  # pyarrow: not for `--help`
-
-        read_manifest(Path(str(curated)))
     if run:
         check_run(Path(str(run)))
     if trust and not Path(str(trust)).exists():

@@ -124,6 +124,18 @@ class NotCurated(ArtifactError):
         )
 
 
+class MissingPieces(LmodError):
+    """A command lacks several things.
+
+    Args:
+        pieces: What it is -> the error about it.
+    """
+
+    def __init__(self, pieces: Mapping[str, LmodError]) -> None:
+        lines = (f"{name}: {error}".replace("\n", "\n  ") for name, error in pieces.items())
+        super().__init__("\n".join([f"{len(pieces)} things are missing", *lines]))
+
+
 class NotScored(ArtifactError):
     """A run has no scores."""
 
