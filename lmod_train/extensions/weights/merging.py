@@ -83,7 +83,7 @@ def merge(
         write_processor_files(part, saved["files"])
         _stop_as_trained(part, merged)
         write_sha256sums(part)
-        (part / "README.md").write_text(_card(folder, facts, int(saved["global_step"])), encoding="utf-8")
+        (part / "README.md").write_text(_card(folder, facts, int(saved["global_step"]), onto), encoding="utf-8")
     return dict(facts)
 
 
@@ -119,13 +119,13 @@ def _stop_as_trained(folder: Path, network: Any) -> None:
     file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
 
-def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
+def _card(folder: Path, facts: Mapping[str, Any], steps: int, onto: Onto) -> str:
     """Return the model card: licence, base and training."""
     licence, lora = licence_of(folder), facts["lora"]
     where = "language model and vision tower" if lora and lora.get("tower") else "language model"
     how = f"LoRA of rank {lora['rank']} (alpha {lora['alpha']}) on the {where}" if lora else "no adapters"
     if facts.get("quantise"):
-        how += f", beside a base in {facts['quantise']}"
+        how += f", beside a base in {facts['quantise']} (merged here into the {onto} weights)"
     if lora and lora.get("peft"):
         how += f", with {', '.join(f'{name} {value}' for name, value in lora['peft'].items())}"
     parts = ["projector", *(p for p in ("tower", "language_model") if facts[f"tune_{p}"])]

@@ -166,6 +166,27 @@ def dense_attention(network: Any) -> Iterator[None]:
         text._attn_implementation = own
 
 
+def attention_used(network: Any, asked: str | None, device: torch.device) -> str:
+    """Return which implementation of attention a network uses, and why it is no other one.
+
+    Args:
+        network: A model of a known family, adapters included.
+        asked: The implementation that was asked for; None for the choice of transformers.
+        device: Device that the network computes on.
+    """
+    used = network.config.get_text_config()._attn_implementation
+    by = "as asked for" if asked else "the choice of transformers"
+    if used == "flex_attention":
+        return f"attention {used}, {by}: it skips what is masked"
+    if not getattr(network, "_supports_flex_attn", False):
+        other = f"{type(network).__name__} has no flex_attention"
+    elif device.type != "cuda":
+        other = "flex_attention, which skips what is masked, has gradients on a GPU only"
+    else:
+        other = "`--model.init_args.attention flex_attention` skips what is masked"
+    return f"attention {used}, {by}; {other}"
+
+
 def unshareable(network: Any) -> str:
     """Return why questions cannot share a sequence in this network; empty if they can."""
     text = network.config.get_text_config()

@@ -241,7 +241,7 @@ class LmodModule(LightningModule, ABC):
         """Print the number of trained parameters."""
         self.trained = True
         trained = sum(p.numel() for p in self.parameters() if p.requires_grad)
-        everything = sum(p.numel() for p in self.parameters())
+        everything = sum(getattr(p, "quant_state", p).shape.numel() for p in self.parameters())  # 4-bit ones are packed
         self.print(f"training {trained:,} of {everything:,} parameters")
         self._seed = torch.initial_seed()
 

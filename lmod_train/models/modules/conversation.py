@@ -37,7 +37,7 @@ from lmod_train.models.chat.encoding import Images
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.family.base import Family
 from lmod_train.models.chat.image_cache import Kept
-from lmod_train.models.chat.masks import unshareable
+from lmod_train.models.chat.masks import attention_used, unshareable
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
 from lmod_train.models.chat.tower_features import TowerFeatures, divided
@@ -189,6 +189,11 @@ class VisionLanguageModel(LmodModule):
             self._first = whole_tensors(own)
         if self._tower_features is not None:
             TowerFeatures(self.network, Path(self._tower_features))
+
+    def on_fit_start(self) -> None:
+        """Print the number of trained parameters, and the implementation of attention."""
+        super().on_fit_start()
+        self.print(attention_used(self.network, self._attention, self.device))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the batch's part of its step's loss; log the loss and how many records were left out."""

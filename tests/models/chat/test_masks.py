@@ -5,7 +5,8 @@ import torch
 from torch.nn.attention.flex_attention import flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
-from lmod_train.models.chat.masks import attention_masks, dense, image_blocks, rule
+from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.masks import attention_masks, attention_used, dense, image_blocks, rule
 from lmod_train.models.chat.sequences import pack
 
 IMAGE = 9
@@ -74,3 +75,14 @@ def in_blocks(made, window):
         _attn_implementation="flex_attention",
     )
     return Named(config=Named(model_type="gemma3", image_token_id=IMAGE, get_text_config=lambda: text))
+
+
+@pytest.mark.parametrize("asked", [None, "eager", "flex_attention"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_the_attention_that_is_used_is_told_with_the_reason(tiny, asked, device):
+    told = attention_used(load(tiny, attention=asked), asked, torch.device(device))
+    assert told.startswith(f"attention {asked or 'sdpa'}, {'as asked for' if asked else 'the choice of transformers'}")
+    if asked == "flex_attention":
+        assert told.endswith("it skips what is masked")
+    else:
+        assert told.endswith("on a GPU only" if device == "cpu" else "flex_attention` skips what is masked")

@@ -1,5 +1,7 @@
 """Bases in 4 and 8 bits: what is quantised, tuning end to end, merging, zero-shot, and what is refused."""
 
+from types import SimpleNamespace
+
 import bitsandbytes
 import pytest
 import torch
@@ -16,9 +18,10 @@ from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.optimisation import Optimisation
+from lmod_train.models.strategies.sharding_fsdp import FullyShard
 from lmod_train.training.doctor.weights import spectra
 from tests.models.chat.quick import few
-from tests.models.chat.written_once import write_tiny
+from tests.models.chat.written_once import write_other, write_tiny
 from tests.tiny import record, write_curated
 
 BASE = SHIPPED / "small_base"
@@ -110,6 +113,7 @@ def test_qlora_learns_and_merges_into_the_rounded_or_the_published_weights(tmp_p
 
     commands.merge(ckpt=tmp_path / "last.ckpt", out=tmp_path / "rounded", onto="quantised")
     assert "replies are those of the tuned model" in capsys.readouterr().out
+    assert "in nf4 (merged here into the quantised weights)" in (tmp_path / "rounded" / "README.md").read_text()
     found, merged = answers(load(tmp_path / "rounded").eval(), Dialect(tmp_path / "rounded"), curated)
     assert found == replies and merged == pytest.approx(loss, rel=1e-5)
 
@@ -195,3 +199,21 @@ def test_without_bitsandbytes_the_error_has_the_command(monkeypatch):
     monkeypatch.setattr("lmod_train.models.chat.checkpoint.find_spec", lambda name: None)
     with pytest.raises(BadArgument, match=r"pip install 'lmod-train\[quantise\]'"):
         load(BASE, quantise="nf4")
+
+
+def test_a_strategy_that_shards_the_weights_is_refused():
+    module = VisionLanguageModel("small_base", Lora(2, 4, 0.0), quantise="nf4")
+    module._trainer = SimpleNamespace(strategy=FullyShard(process_group_backend="gloo"))
+    with pytest.raises(BadArgument, match="this strategy shards the weights"):
+        module.configure_model()
+
+
+def test_of_an_unknown_family_all_but_the_head_is_quantised(tmp_path, curated):
+    """ViP-LLaVA is none of the families here, so that `generate` of transformers answers."""
+    backend = HuggingFace(str(write_other(tmp_path, "vipllava")), max_new_tokens=4, quantise="nf4")
+    backend.prepare("cpu")
+    network, _ = backend.opened()
+    linear = {n: m for n, m in network.named_modules() if isinstance(m, torch.nn.Linear)}
+    packed = {n for n, m in linear.items() if isinstance(m, bitsandbytes.nn.Linear4bit)}
+    assert packed and "lm_head" in linear and "lm_head" not in packed
+    assert len(backend.respond(backend.collate(ASKED[:1], curated))) == 1
