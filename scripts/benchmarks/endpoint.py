@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -134,8 +134,15 @@ def _record(i: int, image: str, sha256: str) -> Record:
     )
 
 
-async def bare(url: str, bodies: Sequence[bytes], concurrency: int) -> float:
-    """Return the seconds of a loop without any logic: a connection a worker, the next body at once."""
+class Took(NamedTuple):
+    """Seconds by the clock, and of processor time in this process."""
+
+    seconds: float
+    processor: float
+
+
+async def bare(url: str, bodies: Sequence[bytes], concurrency: int) -> Took:
+    """Return what a loop takes without any logic: a connection a worker, the next body at once."""
     left = iter(bodies)
     host, port = url.removeprefix("http://").removesuffix("/v1").split(":")
 
@@ -149,15 +156,15 @@ async def bare(url: str, bodies: Sequence[bytes], concurrency: int) -> float:
             json.loads(await reader.readexactly(length))
         writer.close()
 
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     await asyncio.gather(*[worker() for _ in range(concurrency)])
-    return time.perf_counter() - began
+    return Took(time.perf_counter() - began, time.process_time() - used)
 
 
 def ours(
     urls: Sequence[str], records: Sequence[Record], folder: Path, concurrency: int, batch: int, stream: bool = True
-) -> float:
-    """Return the seconds that the backend takes, images read and probe answered before.
+) -> Took:
+    """Return what the backend takes, images read and probe answered before.
 
     Args:
         urls: Of the servers.
@@ -170,28 +177,34 @@ def ours(
     backend = OpenAI(urls[0], "m", replicas=list(urls[1:]), pace=Pace(concurrency=concurrency))
     batches = [backend.collate(records[i : i + batch], folder) for i in range(0, len(records), batch)]
     backend.respond(backend.collate([_record(10**6, *records[0].image, *records[0].image_sha256)], folder))
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     streams = [iter(batches)] if stream else [iter([one]) for one in batches]
     replies = [reply for several in streams for reply in backend.respond_stream(several)]
-    seconds = time.perf_counter() - began
+    took = Took(time.perf_counter() - began, time.process_time() - used)
     assert not any(reply.error for reply in replies), "the server of this measurement has no faults"
-    return seconds
+    return took
 
 
 def throughput(n: int, work: Path, delay: float, concurrency: int) -> None:
-    """Print requests a second of the bare loop and of the backend, and their ratio."""
+    """Print requests a second of the bare loop and of the backend, their ratio, and processor time a request.
+
+    The bare loop runs before and after, as other programs take the processor too; its mean counts.
+    """
     records = curated(work, n, images=4)
     with serving(records, delay=delay) as server:
         requests = OpenAI(server.url, "m").collate(records, work)
         assert isinstance(requests, RequestBatch)
         bodies = [json.dumps({"model": "m", "messages": m}).encode() for m in requests.messages]
-        slowest = asyncio.run(bare(server.url, bodies, concurrency))
+        bares = [asyncio.run(bare(server.url, bodies, concurrency))]
         streamed = ours([server.url], records, work, concurrency, batch=concurrency)
         large = ours([server.url], records, work, concurrency, 16 * concurrency, stream=False)
         small = ours([server.url], records, work, concurrency, 2 * concurrency, stream=False)
+        bares.append(asyncio.run(bare(server.url, bodies, concurrency)))
+    loop = Took(*(sum(column) / 2 for column in zip(*bares, strict=True)))
     batched = ((f"batches of {16 * concurrency}", large), (f"batches of {2 * concurrency}", small))
-    for name, took in (("bare loop", slowest), ("stream", streamed), *batched):
-        print(f"{name}: {n / took:.1f} requests/s, {slowest / took:.3f} of the bare loop")
+    for name, took in (("bare loop", loop), ("stream", streamed), *batched):
+        share, processor = loop.seconds / took.seconds, 1e3 * took.processor / n
+        print(f"{name}: {n / took.seconds:.1f} requests/s, {share:.3f} of the bare loop, {processor:.2f} ms a request")
 
 
 class RoundRobin(Fleet):
@@ -223,7 +236,8 @@ def replicas(n: int, work: Path, delay: float, concurrency: int) -> None:
     with serving(records, delay=delay) as one, serving(records, delay=delay) as two:
         together = ours([one.url, two.url], records, work, concurrency, batch=concurrency)
         seen = [{i // 12 for i in server.counts()["asked"] if 0 <= i < n} for server in (one, two)]
-    print(f"two replicas: {alone / together:.2f} x one; images on both: {len(seen[0] & seen[1])} of {-(-n // 12)}")
+    both = f"images on both: {len(seen[0] & seen[1])} of {-(-n // 12)}"
+    print(f"two replicas: {alone.seconds / together.seconds:.2f} x one; {both}")
 
 
 def kills(n: int, work: Path, delay: float, concurrency: int) -> None:

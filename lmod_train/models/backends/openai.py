@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from asyncio import Task
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -219,8 +219,8 @@ class OpenAI(StreamBackend):
             yield from batching.replies(batches)
             return
         places = self.at_once
-        done: SimpleQueue[Future[Reply]] = SimpleQueue()
-        waiting: dict[Future[Reply], str] = {}
+        done: SimpleQueue[tuple[str, Task[Reply]]] = SimpleQueue()
+        waiting: dict[str, None] = {}
         try:
             while True:
                 # replies that have arrived come first, as their places are empty until they are written
@@ -231,30 +231,31 @@ class OpenAI(StreamBackend):
                     waiting |= self._begun(batch, done)
                 if not waiting:
                     return
-                future = done.get()
-                yield future.result()
-                self._written(waiting.pop(future))
+                id, task = done.get()
+                yield task.result()
+                del waiting[id]
+                self._written(id)
         finally:
-            for future in waiting:  # all of them before any place is free, which the next one would take
-                future.cancel()
-            for id in waiting.values():
+            if waiting and self._opened is not None:
+                self._opened.background.cancel(list(waiting))  # before any place is free, which the next one would take
+            for id in waiting:
                 self._written(id)
 
     def _written(self, id: str) -> None:
         if self._opened is not None:
             self._opened.background.call(self._opened.asking.written, id)
 
-    def _begun(self, batch: Batch, done: SimpleQueue[Future[Reply]]) -> dict[Future[Reply], str]:
-        """Start the requests of a batch, and return their ids; each future is put into `done` when it has finished."""
+    def _begun(self, batch: Batch, done: SimpleQueue[tuple[str, Task[Reply]]]) -> dict[str, None]:
+        """Start the requests of a batch, and return their ids; each is put into `done` when it has finished."""
         if not batch.records:
             return {}
         asked, opened = RequestBatch.of(batch), self._open()
-        begun = {}
-        for record, messages, rendered in zip(asked.records, asked.messages, asked.rendered, strict=True):
-            future = opened.background.submit(opened.asking.reply(record, messages, rendered, opened.method))
-            future.add_done_callback(done.put)
-            begun[future] = record.id
-        return begun
+        begun = {
+            record.id: opened.asking.reply(record, messages, rendered, opened.method)
+            for record, messages, rendered in zip(asked.records, asked.messages, asked.rendered, strict=True)
+        }
+        opened.background.start(begun, done.put)
+        return dict.fromkeys(begun)
 
     def _open(self) -> _Open:
         """Connect to the server and test which features it supports, only once.

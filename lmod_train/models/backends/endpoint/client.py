@@ -8,29 +8,28 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import re
-import ssl
+import uuid
 import zlib
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.models.backends.endpoint.address import Route
 from lmod_train.models.backends.endpoint.key import Key
 from lmod_train.models.backends.endpoint.outcome import Completion, Trouble, completion_of, refused_status
 
-if TYPE_CHECKING:
-    from httpcore2 import AsyncConnectionPool, AsyncNetworkStream
-
 MOST_BYTES = 2**23
 """Maximum size of a reply, before and after it is unpacked: that of 4,096 tokens with 20 likelihoods each."""
 
-CONNECTING, KEPT, LISTING = 10.0, 5.0, 10.0
-"""Seconds to connect to an address, to keep an unused connection, and for the list of models."""
+LISTING = 10.0
+"""Seconds for the list of models."""
 
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|$))|,(?=\s*[}\]])', re.DOTALL)
+
+
+_PLACE = uuid.uuid4().hex
+"""Stands for an image while a request is encoded; in no text."""
 
 
 class Client:
@@ -44,11 +43,14 @@ class Client:
     """
 
     def __init__(self, route: Route, key: Key, timeout: float, ending_stated: bool = True) -> None:
+        from lmod_train.models.backends.endpoint.connections import Connections  # it takes time to import
+
         # which logs the headers of replies at level DEBUG, in which a server may repeat the key
         logging.getLogger("httpcore2").setLevel(logging.INFO)
         self.route = route
         self._key, self._timeout, self._stated = key, timeout, ending_stated
-        self._pool = _pool(route)
+        self._connections = Connections(route)
+        self._host = urlsplit(route.url).netloc
 
     async def attempt(self, body: Mapping[str, Any]) -> tuple[Completion | Trouble, Any]:
         """Send one chat-completions request.
@@ -59,7 +61,7 @@ class Client:
         Returns:
             The result, and the parsed body of a completion (else None), with the key removed from both.
         """
-        text = await self.exchange("POST", "/chat/completions", json.dumps(body).encode())
+        text = await self.exchange("POST", "/chat/completions", encoded(body))
         if not isinstance(text, str):
             return text, None
         try:
@@ -125,9 +127,8 @@ class Client:
             TimeoutError: As of the surrounding block, which limits the whole of connecting, sending and reading.
             Exception: Of a connection that cannot be made or is lost, or of a reply that cannot be read.
         """
-        server = urlsplit(self.route.url)
-        sent: dict[str | bytes, str | bytes] = {
-            "Host": server.netloc,
+        sent = {
+            "Host": self._host,
             "Authorization": f"Bearer {self._key.value()}",
             "Content-Type": "application/json",
             "Content-Length": str(len(content)),
@@ -136,7 +137,7 @@ class Client:
             "User-Agent": "lmod-train",
         }
         sent = {name: value for name, value in {**sent, **(more or {})}.items() if value}
-        async with self._pool.stream(method, self.route.url + path, headers=sent, content=content) as response:
+        async with self._connections.response(method, path, sent, content) as response:
             headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
             try:
                 data = await _read(response.aiter_stream(), headers.get("content-encoding", ""), most)
@@ -157,7 +158,7 @@ class Client:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pool.aclose()
+        await self._connections.close()
 
 
 class _TooLarge(Exception):
@@ -191,6 +192,32 @@ async def _read(parts: Any, encoding: str, most: int = MOST_BYTES) -> bytes:
     return bytes(data)
 
 
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """Return a request as JSON.
+
+    The data URLs of images, which are nearly all of it, need no escapes, and are put in as they are.
+
+    Example:
+        >>> encoded({"messages": [{"role": "user", "content": "Hi"}]})
+        b'{"messages": [{"role": "user", "content": "Hi"}]}'
+    """
+    shown: list[str] = []
+
+    def without(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        url = part["image_url"]["url"] if "image_url" in part else ""
+        if not url.startswith("data:") or not url.isascii() or '"' in url or "\\" in url:
+            return part
+        shown.append(url)
+        return {**part, "image_url": {**part["image_url"], "url": _PLACE}}
+
+    messages = [
+        message if isinstance(message["content"], str) else {**message, "content": [*map(without, message["content"])]}
+        for message in body["messages"]
+    ]
+    between = json.dumps({**body, "messages": messages}).split(_PLACE)
+    return "".join(part for pair in zip(between, (*shown, ""), strict=True) for part in pair).encode("ascii")
+
+
 def parsed(text: str) -> Any:
     """Return the value of a JSON text, in which commas may stand before closing brackets.
 
@@ -205,53 +232,6 @@ def parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return json.loads(_STRING_OR_COMMA.sub(lambda found: found[1] or "", text))
-
-
-def _pool(route: Route) -> AsyncConnectionPool:
-    """Return connections to a server, or to its proxy, by the addresses that were judged."""
-    import httpcore2
-
-    class Judged(httpcore2.AnyIOBackend):
-        async def connect_tcp(
-            self,
-            host: str,
-            port: int,
-            timeout: float | None = None,
-            local_address: str | None = None,
-            socket_options: Iterable[Any] | None = None,
-        ) -> AsyncNetworkStream:
-            *others, last = route.addresses or (host,)
-            for address in others:
-                try:
-                    return await super().connect_tcp(address, port, CONNECTING)
-                except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                    continue
-            return await super().connect_tcp(last, port, CONNECTING)
-
-    secure = _certified() if "https:" in f"{route.url} {route.proxy}" else None
-    proxy = (
-        httpcore2.Proxy(route.proxy, ssl_context=secure if "https:" in route.proxy else None) if route.proxy else None
-    )
-    return httpcore2.AsyncConnectionPool(secure, proxy, None, keepalive_expiry=KEPT, network_backend=Judged())
-
-
-def _certified() -> ssl.SSLContext:
-    """Return what a server's certificate must be signed by: the system's authorities, or those of ``SSL_CERT_FILE``.
-
-    `ssl.create_default_context` would also write the secrets of connections to the file that ``SSLKEYLOGFILE`` names.
-    """
-    import httpcore2
-
-    file, folder = (os.environ.get(name) or None for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
-    if not file and not folder:
-        return httpcore2.default_ssl_context()
-    try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_verify_locations(file, folder)
-    except OSError as error:
-        wanted = "a file, or folder, of certificates that can be read"
-        raise BadArgument("SSL_CERT_FILE or SSL_CERT_DIR", file or folder, wanted, "`unset` it") from error
-    return context
 
 
 def _named(error: BaseException) -> str:

@@ -113,15 +113,22 @@ def _image(url: str, detail: Detail) -> dict[str, str]:
     return {"url": url, "detail": detail} if detail else {"url": url}
 
 
-def rendered(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return messages as JSON, with data URLs replaced by size and hash."""
-    return json.dumps([{**m, "content": _short(m["content"])} for m in messages], ensure_ascii=False)
+def rendered(messages: Sequence[Mapping[str, Any]], known: Mapping[str, str] | None = None) -> str:
+    """Return messages as JSON, with data URLs replaced by size and hash.
+
+    Args:
+        messages: The messages.
+        known: Data URL -> what replaces it, for images that several messages show.
+    """
+    return json.dumps([{**m, "content": _short(m["content"], known or {})} for m in messages], ensure_ascii=False)
 
 
-def _short(content: Any) -> Any:
+def _short(content: Any, known: Mapping[str, str]) -> Any:
     if isinstance(content, str):
         return content
     return [
-        {**p, "image_url": {**p["image_url"], "url": described(p["image_url"]["url"])}} if "image_url" in p else p
+        {**p, "image_url": {**p["image_url"], "url": known.get(url := p["image_url"]["url"]) or described(url)}}
+        if "image_url" in p
+        else p
         for p in content
     ]

@@ -10,7 +10,7 @@ from typing import Any
 from lmod_train.core.curated import Curated
 from lmod_train.core.types import Batch, Record
 from lmod_train.models.backends.endpoint.address import Route, check_sources
-from lmod_train.models.backends.endpoint.image_urls import ImagePolicy, urls_of
+from lmod_train.models.backends.endpoint.image_urls import ImagePolicy, described, urls_of
 from lmod_train.models.backends.endpoint.request import Decoding, messages_of, rendered
 
 
@@ -60,4 +60,5 @@ class Writing:
             check_sources(records, images.root, self.allowed, outside[0])
         urls = urls_of(images, records, self.images)
         messages = [messages_of(r, urls, self.decoding, self.images.detail) for r in records]
-        return RequestBatch(records, messages, [rendered(m) for m in messages])
+        known = {url: described(url) for url in urls.values()}
+        return RequestBatch(records, messages, [rendered(m, known) for m in messages])
