@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Sampler
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.processes import spawning
+from lmod_train.core.processes import forking
 from lmod_train.core.types import Batch, Collate, Record
 from lmod_train.data.datamodules.order import ImageBatches
 from lmod_train.data.datamodules.steps import Steps
@@ -43,7 +43,7 @@ class RecordLoader:
         batches: Batch sampler: their order.
         collate: The dialect; one that augments is replaced by that of the epoch in training.
         root: The curated folder.
-        workers: Number of processes that read and collate; 0 for none.
+        workers: Number of processes that read and collate; 0 for none, None to choose it by cores and need.
         steps: Passes the batches of an optimiser step to the module together; None for batches one by one.
     """
 
@@ -53,18 +53,19 @@ class RecordLoader:
         batches: ImageBatches,
         collate: Collate,
         root: Path | Curated,
-        workers: int = 0,
+        workers: int | None = 0,
         steps: Steps | None = None,
     ) -> None:
+        count = workers_for(batches) if workers is None else workers
         self._loader: DataLoader[Record] = DataLoader(
-            records,  # type: ignore[arg-type]  # a list is a map-style dataset
-            batch_sampler=batches,
-            collate_fn=partial(collate, root=root),
-            num_workers=workers,
-            multiprocessing_context=spawning() if workers else None,
-            persistent_workers=workers > 0 and not isinstance(collate, Augmenting),
+            _Records(records),  # type: ignore[arg-type]  # a sequence is a map-style dataset
+            batch_sampler=_InEpochs(batches),
+            collate_fn=_Collated(collate, root, batches.seed if batches.shuffle else None),
+            num_workers=count,
+            multiprocessing_context=forking([__name__, type(collate).__module__]) if count else None,
+            persistent_workers=count > 0,
         )
-        self._batches, self._collate, self._root, self._steps = batches, collate, root, steps
+        self._batches, self._steps = batches, steps
         self._done, self._continues = 0, False
 
     def __len__(self) -> int:
@@ -76,9 +77,6 @@ class RecordLoader:
             self._batches.epoch, self._done = self._batches.epoch + 1, 0
         self._continues = False
         self._batches.start = self._done
-        if self._batches.shuffle and isinstance(self._collate, Augmenting):
-            epochs = self._collate.training(self._batches.seed, self._batches.epoch)
-            self._loader.collate_fn = partial(epochs, root=self._root)
         overlapped = not self._batches.shuffle and not self._loader.num_workers
         batches = one_ahead(self._loader) if overlapped else self._loader
         for batch in self._steps(batches, self._done) if self._steps else batches:
@@ -110,6 +108,62 @@ class RecordLoader:
             )
             raise BadArgument("devices x data.batch_size", self._batches.at_once, expected, cure)
         self._batches.epoch, self._done, self._continues = state["epoch"], state["done"], True
+
+
+_Place = tuple[int, int]
+"""Epoch of a batch, and index of a record."""
+
+
+class _InEpochs(Sampler[list[_Place]]):
+    """Batches of indices with their epoch, so that processes that stay know it."""
+
+    def __init__(self, batches: ImageBatches) -> None:
+        self._batches = batches
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[list[_Place]]:
+        yield from ([(self._batches.epoch, i) for i in batch] for batch in self._batches)
+
+
+class _Records:
+    """Records by epoch and index."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._records = records
+
+    def __getitem__(self, place: _Place) -> tuple[int, Record]:
+        return place[0], self._records[place[1]]
+
+
+class _Collated:
+    """Collates records, in training as the dialect does in their epoch.
+
+    Args:
+        collate: The dialect.
+        root: The curated folder.
+        seed: Seed of the augmentation; None in evaluation, without any.
+    """
+
+    def __init__(self, collate: Collate, root: Path | Curated, seed: int | None) -> None:
+        self._collate, self._root, self._seed = collate, root, seed
+
+    def __call__(self, items: Sequence[tuple[int, Record]]) -> Batch:
+        collate = self._collate
+        if self._seed is not None and items and isinstance(collate, Augmenting):
+            collate = collate.training(self._seed, items[0][0])
+        return collate([record for _, record in items], root=self._root)
+
+
+MOST_WORKERS, EACH = 8, 32
+"""Processes that read at most, and batches that are worth the start of one."""
+
+
+def workers_for(batches: ImageBatches) -> int:
+    """Return the number of processes that read batches beside the training: of the cores that are left, as needed."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(0, min(MOST_WORKERS, cores // batches.ranks - 1, len(batches) // EACH))
 
 
 def one_ahead(batches: Iterable[_Read]) -> Iterator[_Read]:

@@ -61,6 +61,7 @@ class ImageBatches(Sampler[list[int]]):
         seed: Seed of the training order.
         epoch: Epoch of the next iteration.
         start: Number of its batches to skip.
+        ranks: Number of ranks.
         at_once: Number of questions of a step over all ranks.
     """
 
@@ -79,13 +80,13 @@ class ImageBatches(Sampler[list[int]]):
         self._groups, self._draw, self._lengths = groups, draw, lengths
         self._questions = sum(map(len, draw(0) if draw else groups))
         self._batch_size, self.shuffle, self.seed = batch_size, shuffle, seed
-        self._rank, self._ranks, self.at_once = rank, ranks, batch_size * ranks
+        self._rank, self.ranks, self.at_once = rank, ranks, batch_size * ranks
         self.epoch, self.start = 0, 0
         self._sized: tuple[int, list[tuple[int, int]]] = (-1, [])
 
     def _share(self, step: list[int]) -> list[int]:
         """Return this rank's part of the questions of a step."""
-        begin, end = (len(step) * rank // self._ranks for rank in (self._rank, self._rank + 1))
+        begin, end = (len(step) * rank // self.ranks for rank in (self._rank, self._rank + 1))
         return step[begin:end]
 
     def _steps(self) -> list[list[int]]:
@@ -97,13 +98,13 @@ class ImageBatches(Sampler[list[int]]):
         else:
             questions = [position for i in random.permutation(len(groups)) for position in groups[i]]
             steps = [questions[start : start + self.at_once] for start in range(0, len(questions), self.at_once)]
-        few = steps.pop() if steps and len(steps[-1]) < self._ranks else []
+        few = steps.pop() if steps and len(steps[-1]) < self.ranks else []
         return [*steps[:-1], steps[-1] + few] if steps else []
 
     def _evaluation(self, rank: int) -> list[list[int]]:
         """Return the batches of a rank, without the empty ones at its end."""
         batches: list[list[int]] = []
-        for group in self._groups[rank :: self._ranks]:
+        for group in self._groups[rank :: self.ranks]:
             if not batches or len(batches[-1]) + len(group) > self._batch_size:
                 batches.append([])
             batches[-1] += group
@@ -123,11 +124,11 @@ class ImageBatches(Sampler[list[int]]):
     @property
     def most_questions(self) -> int:
         """Number of evaluation questions of the rank that has most of them."""
-        return max(sum(map(len, self._evaluation(rank))) for rank in range(self._ranks))
+        return max(sum(map(len, self._evaluation(rank))) for rank in range(self.ranks))
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch, equal on all ranks."""
         if not self.shuffle:
-            return max(len(self._evaluation(rank)) for rank in range(self._ranks))
+            return max(len(self._evaluation(rank)) for rank in range(self.ranks))
         full, rest = divmod(self._questions, self.at_once)
-        return full + (rest >= self._ranks)
+        return full + (rest >= self.ranks)

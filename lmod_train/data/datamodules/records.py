@@ -60,7 +60,8 @@ class RecordsDataModule(LightningDataModule):
         subset: File of record ids, one per line, as `subset` writes it, to restrict evaluation to; training is not
             affected. Null for all.
         limit: Maximum number of questions of each task in evaluation, the first in id order; 0 for all.
-        workers: Number of processes that read images; 0 reads them in the main process.
+        workers: Number of processes that read images; 0 reads them in the main process. Null chooses it: one for
+            every 32 batches, at most one less than the cores of a device and 8.
         seed: Seed of the training order.
         balance: Groups that are trained on equally often in each epoch: ``class``, the answer words of each task;
             ``modality``; ``class_modality``, the answer words of each task within each modality; or ``none``. Tasks
@@ -106,7 +107,7 @@ class RecordsDataModule(LightningDataModule):
         split: Literal["command", "train", "val", "test", "held_out", "all"] = "command",
         modality: str = "",
         limit: int = 0,
-        workers: int = 0,
+        workers: int | None = None,
         seed: int = 0,
         variant: str = "",
         subset: Path | None = None,
@@ -130,7 +131,7 @@ class RecordsDataModule(LightningDataModule):
         counts = {"batch_size": batch_size, "eval_batch_size": eval_batch_size, "max_questions": max_questions}
         for name, value in {**counts, "limit": limit, "seed": seed, "draw_seed": draw_seed}.items():
             check_number(f"data.{name}", value, int(name in counts), 2**63 - 1, "leave it out for the default")
-        check_number("data.workers", workers, 0, max(64, 4 * (os.cpu_count() or 1)), "leave it out for 0")
+        check_number("data.workers", workers or 0, 0, max(64, 4 * (os.cpu_count() or 1)), "leave it out")
         check_one_of("data.balance", balance, get_args(Balance), "leave it out for none")
         check_one_of("data.regime", regime, get_args(Regime), "leave it out for independent")
         if strange := [task for task in tasks if not isinstance(task, Task)]:

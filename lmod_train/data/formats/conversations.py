@@ -240,7 +240,9 @@ def _dialogue(key: str, value: Any, images: Path, held: Mapping[str, ImageFile])
     if len(spoken) > MOST_TURNS:
         raise BadDialogue("too_many_turns", f"{len(spoken):,} turns, expected at most {MOST_TURNS}")
     system = value.get("system")
-    stated = [{"role": "system", "content": system}] if isinstance(system, str) and system.strip() else []
+    if system is not None and not isinstance(system, str):
+        raise BadDialogue("roles", f"expected a text as system, found {str(system)[:_SHOWN]!r}")
+    stated = [{"role": "system", "content": system}] if system and system.strip() else []
     roles = [_role(turn) for turn in (*stated, *spoken)]
     alternating = roles[1:] if roles[:1] == ["system"] else roles
     if not alternating or alternating != ["user", "assistant"] * (len(alternating) // 2):
