@@ -44,7 +44,7 @@ TINY = {
     "quickstart": LANGUAGE,
     "tuning": [
         *LANGUAGE, "--model.init_args.dtype=float32", "--trainer.strategy=auto", "--trainer.precision=32-true",
-        "--trainer.accumulate_grad_batches=1", "--data.workers=0",
+        "--data.global_batch=0", "--data.workers=0",
         "--data.tasks=[configs/task/anatomy.yaml, configs/task/glaucoma.yaml, configs/task/four_way.yaml]",
     ],
     "cnn": ["--trainer.check_val_every_n_epoch=1"],

@@ -52,7 +52,7 @@ SMALL = [
     (r"(.* --config llava_med_\w+.*)",
      r"\1 --trainer.accelerator cpu --trainer.strategy auto --trainer.devices 1 --trainer.precision 32-true"
      r" --data.workers 0 --data.limit 24 --model.init_args.dtype float32 --model.init_args.max_new_tokens 64"),
-    (r"(lmod_train fit .*--config llava_med_.*)", r"\1 --trainer.max_steps 2 --trainer.accumulate_grad_batches 1"
+    (r"(lmod_train fit .*--config llava_med_.*)", r"\1 --trainer.max_steps 2 --data.global_batch 0"
      r" --trainer.val_check_interval 2 --trainer.limit_val_batches 1 --tripwires.n 4"),
     (r"--trainer.accelerator gpu", "--trainer.accelerator cpu"),
     (r"(.* --config retfound_\w+.*)", r"\1 --trainer.precision 32-true --data.workers 0"),

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from math import gcd
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -50,6 +51,8 @@ class RecordsDataModule(LightningDataModule):
         tasks: Tasks to train and evaluate on; records of other tasks are left out and counted. Default: every task with
             records in `curated`, with the settings it was curated with.
         batch_size: Number of questions in a training batch, per device.
+        global_batch: Number of questions of an optimiser step over all devices, a multiple of `batch_size` x devices:
+            batches are accumulated to it. 0 for `batch_size` x devices x `trainer.accumulate_grad_batches`.
         eval_batch_size: Number of questions in an evaluation batch, per device.
         max_questions: Maximum number of questions about one image in a group.
         split: Split that `validate`, `test` and `predict` evaluate: ``command``, the one named after the command (test
@@ -123,6 +126,7 @@ class RecordsDataModule(LightningDataModule):
         share: float = 1.0,
         fold: str = "",
         draw_seed: int = 0,
+        global_batch: int = 0,
     ) -> None:
         super().__init__()
         self._selection = Selection(sources, exclude_sources, share, fold, draw_seed)
@@ -148,6 +152,8 @@ class RecordsDataModule(LightningDataModule):
         if len(self.tasks) != len(tasks):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
         self.batch_size, self._eval_batch_size, self._max_questions = batch_size, eval_batch_size, max_questions
+        check_number("data.global_batch", global_batch, 0, 2**31 - 1, "leave it out")
+        self.global_batch = global_batch
         self._split, self._modality, self._variant, self._limit = split, modality, variant, limit
         self._subset = read_ids(Path(subset), "data.subset") if subset else None
         self._workers, self._seed = workers, seed
@@ -202,8 +208,24 @@ class RecordsDataModule(LightningDataModule):
         self.records("all")
         if stage == "fit":
             self._after_truths("train")
+            if self.global_batch and self.trainer is not None:
+                self.trainer.accumulate_grad_batches = self.accumulated(self.trainer.world_size)
         if (lines := summary(self.asked(stage))) and stage != "fit":
             rank_zero_info("\n  ".join(["asked in several ways:", *lines]))
+
+    def accumulated(self, devices: int) -> int:
+        """Return the number of batches of each device that make the global batch.
+
+        Raises:
+            BadArgument: No number of them does.
+        """
+        number, rest = divmod(self.global_batch, self.batch_size * devices)
+        if rest:
+            size = 0 if self.global_batch % devices else gcd(self.global_batch // devices, self.batch_size)
+            expected = f"a multiple of {self.batch_size * devices}, data.batch_size x {devices} devices"
+            cure = f"set `--data.batch_size {size}`" if size else f"set it to a multiple of {devices}"
+            raise BadArgument("data.global_batch", self.global_batch, expected, cure)
+        return number
 
     def _read(self) -> list[Record]:
         """Return the records of the named tasks, modality and variant, in id order."""

@@ -312,20 +312,42 @@ def schedule(subject: Subject) -> Iterator[CheckResult]:
     if not any(r.level == "fail" for r in problems):
         epochs = "without end" if math.isinf(length.epochs) else f"{length.epochs:g}"
         what = f"{length.total} optimiser steps, {length.in_epoch} an epoch, epochs {epochs}"
-        yield CheckResult("schedule", "ok", what)
+        yield CheckResult("schedule", "ok", f"{what}; {_step(subject)}" if tunes else what)
+
+
+PUBLISHED = {True: (128, 2e-4), False: (128, 2e-5)}
+"""Whether a language model is tuned by LoRA -> questions of a step and rate of LLaVA-1.5's scripts."""
+
+
+def _step(subject: Subject) -> str:
+    """Return the questions of an optimiser step and the rate, beside those of the published recipe."""
+    size, ranks, accumulated = _batch(subject)
+    model, lora = subject.module, subject.module.lora is not None
+    questions, rate = PUBLISHED[lora]
+    ours = f"a step has {size * ranks * accumulated} questions ({size} x {ranks} devices x {accumulated} batches)"
+    kind = "LoRA" if lora else "full tuning"
+    return f"{ours} at a rate of {model.optimisation.lr:g}; LLaVA-1.5's {kind}: {questions} at {rate:g}"
+
+
+def _batch(subject: Subject) -> tuple[int, int, int]:
+    """Return the batch size of a device, the number of devices, and the number of batches of a step."""
+    trainer: Values = subject.config.get("trainer") or {}
+    data: Values = subject.config.get("data") or {}
+    data = data.get("init_args") or data
+    ranks = int(subject.environment.get("WORLD_SIZE") or 1)
+    ranks = max(ranks, devices_of(trainer) * int(trainer.get("num_nodes") or 1))
+    size = int(data.get("batch_size") or BATCH_SIZE)
+    together = int(data.get("global_batch") or 0) // (size * ranks)
+    return size, ranks, together or int(trainer.get("accumulate_grad_batches") or 1)
 
 
 def length_of(subject: Subject) -> Length:
     """Return the length of a run; where the number of GPUs is not known here, that of one."""
     trainer: Values = subject.config.get("trainer") or {}
-    data: Values = subject.config.get("data") or {}
-    ranks = int(subject.environment.get("WORLD_SIZE") or 1)
-    ranks = max(ranks, devices_of(trainer) * int(trainer.get("num_nodes") or 1))
-    batches = _limited(
-        math.ceil(len(subject.records()) / (int(data.get("batch_size") or BATCH_SIZE) * ranks)),
-        trainer.get("overfit_batches") or trainer.get("limit_train_batches"),
-    )
-    in_epoch = math.ceil(batches / int(trainer.get("accumulate_grad_batches") or 1))
+    size, ranks, accumulated = _batch(subject)
+    limit = trainer.get("overfit_batches") or trainer.get("limit_train_batches")
+    batches = _limited(math.ceil(len(subject.records()) / (size * ranks)), limit)
+    in_epoch = math.ceil(batches / accumulated)
     most, epochs = trainer.get("max_steps"), trainer.get("max_epochs")
     most = math.inf if most in (None, -1) else most
     if trainer.get("fast_dev_run"):

@@ -1,4 +1,4 @@
-"""Processes that read: they stay over epochs, draw what one process draws, and are as many as cores and work ask for."""
+"""Processes that read: they stay over epochs, draw what one process draws, and are as many as are needed."""
 
 from __future__ import annotations
 
@@ -66,8 +66,10 @@ def test_a_continued_epoch_augments_as_the_stopped_one(curated: Path) -> None:
 
 @pytest.mark.parametrize(
     ("cores", "ranks", "batches", "expected"),
-    [(2, 1, 31, 0), (2, 1, 32, 1), (2, 1, 10_000, 1), (16, 1, 10_000, 8), (16, 1, 64, 2), (16, 8, 10_000, 1)]
-    + [(1, 1, 10_000, 0), (8, 8, 10_000, 0), (9, 1, 10_000, 8), (8, 1, 10_000, 7)],
+    [
+        *[(2, 1, 31, 0), (2, 1, 32, 1), (2, 1, 10_000, 1), (16, 1, 10_000, 8), (16, 1, 64, 2), (16, 8, 10_000, 1)],
+        *[(1, 1, 10_000, 0), (8, 8, 10_000, 0), (9, 1, 10_000, 8), (8, 1, 10_000, 7)],
+    ],
 )
 def test_there_are_as_many_as_cores_and_work_ask_for(cores, ranks, batches, expected, monkeypatch) -> None:
     monkeypatch.setattr(loader.os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)

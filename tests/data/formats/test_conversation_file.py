@@ -252,3 +252,9 @@ def test_a_conversation_of_too_many_turns_is_listed_and_the_others_stay(images: 
     assert isinstance(left, Dropped) and (left.reason, left.detail) == (
         "too_many_turns", "402 turns, expected at most 400"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("system", [5, ["Be brief."], {"text": "Be brief."}])
+def test_system_words_of_another_shape_are_listed_and_not_lost_in_silence(system: Any, images: Path):
+    (found,) = read(images, {"id": "a", "system": system, "conversations": said("Eye?", "Yes.")})
+    assert isinstance(found, Dropped) and "expected a text as system" in found.detail

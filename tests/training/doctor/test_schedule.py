@@ -86,5 +86,5 @@ def test_options_for_tests_warn(option):
 
 def test_many_epochs_warn_for_a_language_model():
     tuned = subject({"max_epochs": 51})
-    tuned.module = SimpleNamespace()
+    tuned.module = SimpleNamespace(lora=None, optimisation=SimpleNamespace(lr=2e-5))
     assert [f.level for f in schedule(tuned)] == ["warn", "ok"]
