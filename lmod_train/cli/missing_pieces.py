@@ -91,13 +91,15 @@ def _check_key(model: Mapping[str, Any]) -> None:
     """Refuse a service outside the own network without a key."""
     if model.get("model.backend.class_path") != OPENAI:
         return
-    from lmod_train.models.backends.endpoint.address import route_to
+    from lmod_train.models.backends.endpoint.address import checked, route_to
     from lmod_train.models.backends.endpoint.key import Key
 
     urls = model.get("model.backend.base_url", "https://api.openai.com/v1")
+    key = Key(str(model.get("model.backend.key_variable", "OPENAI_API_KEY")))
     for url in urls if isinstance(urls, list) else [urls]:
-        if route_to(str(url)).leaves():
-            Key(str(model.get("model.backend.key_variable", "OPENAI_API_KEY"))).required(str(url))
+        key.refuse_in("base_url", str(url))  # typed in its place, it would be printed
+        if route_to(checked(str(url))).leaves():
+            key.required(str(url))
 
 
 def _check_disk(run: Path) -> None:
