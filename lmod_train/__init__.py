@@ -11,7 +11,10 @@ them import torch:
 - `Scripted`, `HuggingFace`: backends, which answer and are not trained
 - `Frozen`: a backend as a LightningModule
 - `Classifier`, `FineTuning`, `LinearProbe`, `NearestNeighbour`, `VisionLanguageModel`: LightningModules to train
-- `GenerationEval`: the callback that stores and scores replies while a Trainer runs
+- `Lora`, `Optimisation`: adapters and learning rates of a `VisionLanguageModel`
+- `check_training`: the checks that `fit` makes before a training
+- `GenerationEval`, `BestCheckpoint`, `Tripwires`: callbacks that store and score replies while a Trainer runs, keep the
+  best weights, and stop a training whose replies collapse
 - `Accuracy`, `RegionF1`, `HallucinationResistance`: metrics for `self.log` (all of a task: `task.metrics()`)
 - `evaluate`: ask a backend or module the records of a datamodule and return the predictions
 - `Record`, `Reply`, `Prediction`, `Score`: a question, a reply to it, the answer parsed from the reply, a figure

@@ -36,6 +36,7 @@ from .data.sources.sheets import UnreadableSheet as UnreadableSheet, misfit as m
 from .models.backends.base import Backend as Backend, StreamBackend as StreamBackend
 from .models.backends.huggingface import HuggingFace as HuggingFace
 from .models.backends.scripted import Scripted as Scripted
+from .models.chat.adapters import Lora as Lora
 from .models.chat.family.base import Family as Family
 from .models.modules.base import LmodModule as LmodModule
 from .models.modules.classifier import Classifier as Classifier
@@ -44,6 +45,7 @@ from .models.modules.fine_tuning import FineTuning as FineTuning
 from .models.modules.frozen import Frozen as Frozen
 from .models.modules.linear_probe import LinearProbe as LinearProbe
 from .models.modules.nearest_neighbour import NearestNeighbour as NearestNeighbour
+from .models.modules.optimisation import Optimisation as Optimisation
 from .report.report import write_report as write_report
 from .scoring.classification import classification_scores as classification_scores
 from .scoring.intervals import (
@@ -67,7 +69,10 @@ from .tasks.parsing.reading import read as read
 from .tasks.prompt import prompt as prompt
 from .tasks.parsed_replies import parse_replies as parse_replies, scores_of as scores_of
 from .tasks.rescore import rescore as rescore
+from .training.callbacks.best_checkpoint import BestCheckpoint as BestCheckpoint
 from .training.callbacks.generation import GenerationEval as GenerationEval
+from .training.callbacks.tripwires import Tripwires as Tripwires
+from .training.doctor.examine import check_training as check_training
 from .training.evaluation import evaluate as evaluate
 
 __version__: str

@@ -118,8 +118,8 @@ def run(arguments: list[str], once: bool = False) -> int:
         ended = asked(experiment, held, "answered", trusted)
         if ended.scored:
             print(lines(scored(folder, [Path(other) for other in config.against], trusted, arguments)))
-            if not once:
-                print(lines("\n".join([*best_of(experiment, folder), next_of(folder)])))
+        if not once and (told := [*best_of(experiment, folder), *([next_of(folder)] if ended.scored else [])]):
+            print(lines("\n".join(told)))
         return 0 if trains else ended.status
 
 

@@ -208,10 +208,13 @@ class RecordsDataModule(LightningDataModule):
         self.records("all")
         if stage == "fit":
             self._after_truths("train")
-            if self.global_batch and self.trainer is not None:
-                self.trainer.accumulate_grad_batches = self.accumulated(self.trainer.world_size)
+            self._accumulate()
         if (lines := summary(self.asked(stage))) and stage != "fit":
             rank_zero_info("\n  ".join(["asked in several ways:", *lines]))
+
+    def _accumulate(self) -> None:
+        if self.global_batch and self.trainer is not None:
+            self.trainer.accumulate_grad_batches = self.accumulated(self.trainer.world_size)
 
     def accumulated(self, devices: int) -> int:
         """Return the number of batches of each device that make the global batch.
@@ -367,6 +370,7 @@ class RecordsDataModule(LightningDataModule):
             ArtifactError: The folder of conversations is not curated.
             BadArgument: The training split is empty, or there are no conversations to replay.
         """
+        self._accumulate()  # again, where a callback has searched for a batch size
         records, draw = self._draw()
         if self.balance != "none" or self._replay:
             lines = "\n  ".join(histogram(records, draw))

@@ -42,13 +42,13 @@ class LmodModule(LightningModule, ABC):
         checkpoint_epochs: Whole epochs of the loaded checkpoint, 0 without one.
         trained: Whether a classifier's head is trained: in `fit`, or by a loaded checkpoint or weights file. Outside
             `fit` a classifier with an untrained head is refused.
-        learning_rate: Path of the option of the learning rate, which error messages name.
+        rate_option: Path of the option of the learning rate, which error messages name.
         origin: Which run, data and settings its checkpoints are of (`lmod_train.cli.run_provenance.origin_of`).
     """
 
     collate: Collate
     choices: tuple[str, ...] = ()
-    learning_rate: ClassVar[str] = "lr"
+    rate_option: ClassVar[str] = "lr"
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,9 @@ class LmodModule(LightningModule, ABC):
         self.strict_loading = False  # frozen tensors are not in our checkpoints; `on_load_checkpoint` checks the rest
         self.checkpoint_step = 0
         self.checkpoint_epochs = 0
+        self._seed = torch.initial_seed()  # a search for a rate or a batch size trains before `on_fit_start`
         self.origin: Mapping[str, Any] = {}
+        self._rate_was_set = False
         self._finite = Finite()
 
     @abstractmethod
@@ -245,6 +247,40 @@ class LmodModule(LightningModule, ABC):
         self.print(f"training {trained:,} of {everything:,} parameters")
         self._seed = torch.initial_seed()
 
+    @property
+    def lr(self) -> float:
+        """Peak learning rate. Setting it scales the rates of all parts, those of a running training too.
+
+        Lightning's LearningRateFinder reads and sets it.
+        """
+        return self._peak_rate()
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        scale = value / self._peak_rate()
+        self._set_peak_rate(value)
+        for config in self._trainer.lr_scheduler_configs if self._trainer is not None else ():
+            config.scheduler.base_lrs = [rate * scale for rate in config.scheduler.base_lrs]
+            for group in config.scheduler.optimizer.param_groups:
+                group["initial_lr"] *= scale
+        self._rate_was_set = True
+
+    def _peak_rate(self) -> float:
+        raise LmodError(f"{type(self).__name__} has no learning rate. Next: leave out the search for one")
+
+    def _set_peak_rate(self, value: float) -> None:
+        raise NotImplementedError
+
+    def on_train_start(self) -> None:
+        """Begin the schedule anew if the rate was set since it was made, where Lightning sets the peak itself."""
+        if not self._rate_was_set:
+            return
+        for config in self.trainer.lr_scheduler_configs:
+            schedule: Any = config.scheduler
+            factors = [factor(schedule.last_epoch) for factor in schedule.lr_lambdas]
+            for group, rate, factor in zip(schedule.optimizer.param_groups, schedule.base_lrs, factors, strict=True):
+                group["lr"] = rate * factor
+
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Seed dropout from (seed, batches since the start of training, rank), so that a resumed run draws the same.
 
@@ -265,7 +301,7 @@ class LmodModule(LightningModule, ABC):
         Raises:
             LmodError: There is one; it names the step's records.
         """
-        self._finite.check(self, optimizer, self.learning_rate)
+        self._finite.check(self, optimizer, self.rate_option)
 
 
 def counted(module: nn.Module) -> dict[str, Tensor]:

@@ -114,6 +114,12 @@ class Classifier(LmodModule):
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return self.weighed(loss, batch_idx)
 
+    def _peak_rate(self) -> float:
+        return self._lr
+
+    def _set_peak_rate(self, value: float) -> None:
+        self._lr = value
+
     def validation_loss(self, batch: Batch, replies: Sequence[Reply]) -> tuple[Tensor, int]:
         """Return the mean cross-entropy over crops, and their number."""
         own = CropBatch.of(batch)

@@ -92,7 +92,7 @@ class VisionLanguageModel(LmodModule):
             itself.
     """
 
-    learning_rate = "optimisation.lr"
+    rate_option = "optimisation.lr"
 
     def __init__(
         self,
@@ -263,6 +263,12 @@ class VisionLanguageModel(LmodModule):
         """Return the replies to a batch."""
         with self.whole():
             return respond(self.network, self.dialect, batch, self._decoding, self._name, self.step, self._kept)
+
+    def _peak_rate(self) -> float:
+        return self.optimisation.lr
+
+    def _set_peak_rate(self, value: float) -> None:
+        self.optimisation = replace(self.optimisation, lr=value)
 
     def validation_loss(self, batch: Batch, replies: Sequence[Reply]) -> tuple[Tensor, int]:
         """Return the loss of the answers of a batch, and their number or that of their tokens (`loss_over`)."""

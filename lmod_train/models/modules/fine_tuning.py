@@ -123,7 +123,7 @@ class FineTuning(LmodModule):
             `finetuned_classes` are not the choices, each once; or `views` would change an answer.
     """
 
-    learning_rate = "optimisation.base_lr"
+    rate_option = "optimisation.base_lr"
 
     def __init__(
         self,
@@ -310,6 +310,17 @@ class FineTuning(LmodModule):
         scores = mean_over_views(views).cpu()[own.image_of]
         return [self._reply(record, row) for record, row in zip(batch.records, scores, strict=True)]
 
+    def _images(self) -> int:
+        """Return the number of images of an optimiser step."""
+        trainer = self.trainer
+        return training_data(trainer).batch_size * trainer.accumulate_grad_batches * trainer.world_size
+
+    def _peak_rate(self) -> float:
+        return scaled_lr(self._optimisation.base_lr, self._images())
+
+    def _set_peak_rate(self, value: float) -> None:
+        self._optimisation = replace(self._optimisation, base_lr=value / scaled_lr(1.0, self._images()))
+
     def validation_loss(self, batch: Batch, replies: Sequence[Reply]) -> tuple[Tensor, int]:
         """Return the mean cross-entropy over records, by the likelihoods of the replies, and their number."""
         targets = PictureBatch.of(batch).targets.tolist() if replies else []
@@ -358,8 +369,6 @@ class FineTuning(LmodModule):
         steps = trainer.estimated_stepping_batches
         if math.isinf(steps):
             raise BadArgument("trainer.max_epochs", trainer.max_epochs, "a number", "set trainer.max_epochs: 50")
-        data = training_data(trainer)
-        images = data.batch_size * trainer.accumulate_grad_batches * trainer.world_size
         warmup = round(
             settings.warmup_epochs * math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches)
         )
@@ -368,7 +377,7 @@ class FineTuning(LmodModule):
                 f"the run ends after {steps} steps, within its warm-up of {warmup}: the learning rate only rises. "
                 "Next: set fewer model.init_args.optimisation.warmup_epochs, or more trainer.max_epochs"
             )
-        lr = scaled_lr(settings.base_lr, images)
+        lr = self._peak_rate()
         groups = layer_groups(built(self.model), lr, settings)
         optimiser = torch.optim.AdamW(groups, lr=lr, betas=settings.betas, eps=settings.eps, fused=True)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, factor(settings, lr, warmup=warmup, steps=int(steps)))

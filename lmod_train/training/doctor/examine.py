@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import torch
 
@@ -55,6 +57,19 @@ def examine(subject: Subject) -> list[CheckResult]:
     """
     with torch.random.fork_rng(devices=[]):
         return [result for name, check, needs in CHECKS for result in _tried(name, check, needs, subject)]
+
+
+def check_training(module: Any, data: Any, **options: Any) -> list[CheckResult]:
+    """Return the results of all checks for a training from Python, as `fit` makes them; nothing is trained.
+
+    Args:
+        module: A `VisionLanguageModel`; its network is built.
+        data: A `RecordsDataModule`; its records are read.
+        **options: Options of Lightning's Trainer.
+    """
+    data.setup("fit")
+    own = {"batch_size": data.batch_size, "global_batch": data.global_batch}
+    return examine(Subject({"trainer": options, "data": own}, module, data, dict(os.environ)))
 
 
 def _tried(name: str, check: Check, needs: str, subject: Subject) -> list[CheckResult]:

@@ -51,7 +51,8 @@ class ReadBack(Callback):
             return
         # in a resumed run `last_model_path` is restored: a path, at which there may be no file or a damaged one
         kept = (getattr(callback, "last_model_path", "") for callback in trainer.checkpoint_callbacks)
-        if not (last := trainer.ckpt_path or next(filter(None, kept), "")):
+        last = trainer.ckpt_path or next(filter(None, kept), "")
+        if not last or Path(last).name.startswith((".lr_find", ".scale_batch_size")):  # which Lightning has removed
             return
         self._done, path = True, Path(last)
         trainable = [(name, p) for name, p in pl_module.named_parameters() if p.requires_grad]
