@@ -274,8 +274,8 @@ class VisionLanguageModel(LmodModule):
         """Return the loss of the answers of a batch, and their number or that of their tokens (`loss_over`)."""
         own = ChatBatch.of(batch)
         weight = weight_of(own, self.max_tokens, self.loss_over)
-        with self.whole():
-            return (self.loss(own) if weight else torch.zeros((), device=self.device)), weight
+        with self.whole():  # without records too: under FSDP2 all ranks must call the network equally often
+            return self.loss(own), weight
 
     @contextmanager
     def sampling(self, temperature: float, seed: int) -> Iterator[None]:
