@@ -17,6 +17,7 @@ from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.optimisation import Optimisation
 from lmod_train.models.strategies.saved import AnyCheckpoint
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.training.callbacks.best_checkpoint import BestCheckpoint
 from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.doctor.read_back import ReadBack
 from tests import forks
@@ -117,7 +118,7 @@ def fit(place, curated, tiny, name, kind, trainer_options, stop_at=None, ckpt=No
         "enable_checkpointing": True,
         **trainer_options,
     }
-    made = quick(place, name, watch, kept, back, **trainer_options)
+    made = quick(place, name, watch, kept, back, BestCheckpoint(), **trainer_options)
     made.fit(module(tiny, kind, **options), datamodule=data(curated, made.world_size, size), ckpt_path=ckpt)
     if stop_at is None:
         made.save_checkpoint(place / "last.ckpt")
