@@ -35,10 +35,10 @@ from transformers import AutoConfig, AutoModelForImageTextToText
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.answer_loss import batch_loss
 from lmod_train.models.chat.chat_batch import ChatBatch
-from lmod_train.models.chat.decoding import decoded
 from lmod_train.models.chat.encoding import Images, encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.prefixes import Asked
+from lmod_train.models.chat.token_loop import decoded
 from lmod_train.models.modules.optimisation import Optimisation, optimiser
 
 Config = dict[str, Any]

@@ -23,10 +23,10 @@ from tuning import HERE, ran
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import load
-from lmod_train.models.chat.decoding import decoded
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.prefixes import Asked
+from lmod_train.models.chat.token_loop import decoded
 
 Tokens = list[list[int]]
 

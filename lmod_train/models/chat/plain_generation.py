@@ -22,9 +22,10 @@ from transformers import LogitsProcessor
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Likelihoods, Record, Reply
-from lmod_train.models.chat.decoding import Decoding, end_tokens, next_of
+from lmod_train.models.chat.decoding import Decoding, end_tokens
 from lmod_train.models.chat.plain_dialect import PlainBatch, PlainDialect
 from lmod_train.models.chat.reply_text import StopWords, opened_block, reply_text
+from lmod_train.models.chat.token_loop import next_of
 
 _PROBES = ("Which?", "Describe this picture in one short sentence, please.")
 _CLOSE = {torch.float32: 1e-3}

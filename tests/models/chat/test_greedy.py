@@ -9,9 +9,10 @@ from transformers import GenerationConfig
 
 from lmod_train.core.types import Message, Part
 from lmod_train.data.datamodules.order import ImageBatches, by_image
-from lmod_train.models.chat.decoding import Decoding, KeyValues, decoded, respond
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.prefixes import Asked
+from lmod_train.models.chat.token_loop import KeyValues, decoded
 from tests.models.chat.quick import two_kin
 from tests.models.chat.reference import generated, inputs_of
 from tests.tiny import record
@@ -134,7 +135,7 @@ def test_memory_is_allocated_once_and_again_where_replies_are_long(llava, eyes, 
     monkeypatch.setattr(KeyValues, "rearrange", lambda self, *a: (calls.append(a[2]), rearrange(self, *a)))
     assert replies(llava, eyes) == wanted
     assert not calls
-    monkeypatch.setattr("lmod_train.models.chat.decoding.STEPS", 2)
+    monkeypatch.setattr("lmod_train.models.chat.token_loop.STEPS", 2)
     assert replies(llava, eyes) == wanted
     assert len(calls) == 3
 
