@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from peft import LoraConfig, LoraRuntimeConfig, get_peft_model
-from peft.tuners.lora import LoraLayer
 from torch import Tensor
 from torch.nn import Linear, ModuleList
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.models.chat.family import family_of
+
+if TYPE_CHECKING:
+    from peft import LoraConfig  # seconds, which models without adapters need not wait for
 
 OURS = {"r": "rank", "lora_alpha": "alpha", "lora_dropout": "dropout"}
 """Option of peft -> its short name here."""
@@ -71,6 +72,14 @@ class Lora:
             raise BadArgument("lora.rank", self.rank, "at least 1", "set rank: 8, or `lora: null` for no adapters")
         if not 0 <= self.dropout <= 1:
             raise BadArgument("lora.dropout", self.dropout, "a probability from 0 to below 1", "set dropout: 0.05")
+        if self.peft:
+            self._check_names()
+            self._refuse()
+            self.config()
+
+    def _check_names(self) -> None:
+        from peft import LoraConfig
+
         known = {one.name for one in fields(LoraConfig)}
         for name in self.peft:
             if name in OURS:
@@ -78,8 +87,6 @@ class Lora:
             if name not in known:
                 listed = ", ".join(sorted(known - {*OURS, *REFUSED}))
                 raise BadArgument("lora.peft", name, f"options of peft.LoraConfig: {listed}", "correct its name")
-        self._refuse()
-        self.config()
 
     def _refuse(self) -> None:
         start = str(self.peft.get("init_lora_weights", "")).lower()
@@ -114,6 +121,8 @@ class Lora:
         Raises:
             BadArgument: peft refuses the options.
         """
+        from peft import LoraConfig, LoraRuntimeConfig
+
         own = {theirs: getattr(self, name) for theirs, name in OURS.items()} | self.peft | options
         try:
             if isinstance(runtime := own.get("runtime_config"), Mapping):  # peft makes the other parts of a mapping
@@ -210,6 +219,8 @@ def _is_unused(name: str, config: Any) -> bool:
 
 def _adapted(base: Any, lora: Lora, tune_tower: bool) -> Any:
     """Return peft's wrapper of a model, the same in every process and whenever it is made again from the same base."""
+    from peft import get_peft_model
+
     family = family_of(base)
     copied = [family.tower] if tune_tower else []
     for path in family.projector:
@@ -236,6 +247,8 @@ def _check_mergeable(base: Any, lora: Lora) -> None:
     Raises:
         BadArgument: There is such an adapter.
     """
+    from peft.tuners.lora import LoraLayer
+
     words, head = base.get_input_embeddings(), base.get_output_embeddings()
     if words.weight is head.weight and any(isinstance(layer, LoraLayer) for layer in (words, head)):
         expected, cure = (

@@ -17,9 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import timm
 import torch
-from timm.models import is_model
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
@@ -153,7 +151,9 @@ def shape_of(architecture: str, image_size: int) -> tuple[int, int]:
         >>> shape_of("tf_efficientnet_lite0", 224)
         (1280, 32)
     """
-    if not isinstance(architecture, str) or not is_model(architecture):  # timm.create_model would take addresses too
+    import timm  # seconds, with wandb, which models with other towers need not wait for
+
+    if not isinstance(architecture, str) or not timm.is_model(architecture):  # create_model takes addresses too
         cure = "list them: python -c \"import timm; print(*timm.list_models('*efficientnet*'), sep='\\n')\""
         raise BadArgument("vision_config.architecture", architecture, f"a network of timm {timm.__version__}", cure)
     with torch.device("meta"):
@@ -189,5 +189,7 @@ def _unsaved(network: nn.Module) -> str | None:
 
 def _created(architecture: str) -> nn.Module:
     """Return a network with random weights and without its classifier."""
+    import timm
+
     network: nn.Module = timm.create_model(architecture, pretrained=False, num_classes=0)
     return network

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft.utils.integrations import dequantize_module_weight
 from torch import Tensor
 
 from lmod_train.core.errors import LmodError
@@ -137,6 +136,8 @@ def spectra(network: Any) -> dict[str, dict[str, float]]:
 
 def _matrix(network: Any, name: str) -> Tensor:
     """Return a parameter, dequantised, and with the largest singular values that PiSSA has taken out of it."""
+    from peft.utils.integrations import dequantize_module_weight
+
     path, _, kind = name.rpartition(".")
     part = network.get_submodule(path)
     values: Tensor = dequantize_module_weight(part) if kind == "weight" else getattr(part, kind)
