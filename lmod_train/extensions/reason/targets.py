@@ -47,7 +47,7 @@ class ExplainedRecords(RecordsDataModule):
         **settings: Arguments of `RecordsDataModule`.
 
     Raises:
-        BadArgument: `explain` has another value.
+        BadArgument: `explain` has another value; in `fit`, no fact is taught.
     """
 
     def __init__(self, explain: Explain = "measured", gate: bool = True, **settings: Any) -> None:
@@ -78,6 +78,10 @@ class ExplainedRecords(RecordsDataModule):
             taught = {one.kind for one in read if one.passes}
         targets = {r.id: target for r in held if (target := self._target(r, taught))}
         rank_zero_only(print)(f"{len(targets)} of {len(records)} training records are explained")
+        if not targets:
+            expected = f"a fact that the tower shows, and none of {len(held)} images with facts has one"
+            cure = "curate more images, `--data.gate false` to teach what it may not show, or `--data.explain none`"
+            raise BadArgument("data.explain", self.explain, expected, cure)
         return targets
 
     def _target(self, record: Record, taught: set[str]) -> str:
