@@ -18,7 +18,7 @@ from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeFloat, NonNegativeInt
 from lightning import LightningDataModule, LightningModule
 from lightning.fabric.utilities.exceptions import MisconfigurationException
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import BatchSizeFinder, LearningRateFinder, ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, rank_zero_warn
 
@@ -406,16 +406,50 @@ class Experiment(LightningCLI):
             own = type(self.model).__module__.startswith("lmod_train.")
             if own and not any(str(monitor).startswith(name.removesuffix("...")) for name in known):
                 raise _unlogged(monitor, ", ".join(known))
+        ended = (Run(config.run).known_config().get("provenance") or {}).get("steps") if self._continues else None
         weights = (*self.model.identity().weights, *self.loaded)
         write_provenance(config.run, weights, continues=self._continues)
         self.model.origin = origin_of(config.run, training_settings(self.resolved()), self.datamodule)
         if config.ckpt_path:
             theirs = facts_of(Path(config.ckpt_path), [Path(name) for name in config.trust])
             self.begun = int(theirs.get("global_step", 0))
+            self._refuse_start(config, theirs)
+            if self._continues:
+                self._without_searches(theirs)
+            if ended == self.begun:  # complete, also where a callback ended it before the last epoch
+                self.trainer.fit_loop.epoch_loop.max_steps = self.begun
             compare_origin(Path(config.ckpt_path), theirs.get("origin", {}), self.model.origin, self._continues)
         note(config.run, tasks=self._own_tasks(), tasks_not_asked=self.absent)
         if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
             examined(config, self.resolved(), Path(config.run), refuse=config.doctor.refuse)
+
+    def _refuse_start(self, config: Any, theirs: Mapping[str, Any]) -> None:
+        """Refuse to begin a training from a checkpoint without the optimiser's state, or beyond its last epoch.
+
+        Raises:
+            BadArgument: It is such a checkpoint.
+        """
+        place, most, done = str(config.ckpt_path), self.trainer.max_epochs, int(theirs.get("epoch", 0))
+        if "state_dict" in theirs and "optimizer_states" not in theirs:
+            expected = "a checkpoint with the optimiser's state, which best.ckpt leaves out"
+            cure = "name last.ckpt of that run, or start from a model of its weights: `weights merge`"
+            raise BadArgument("--ckpt_path", place, expected, cure)
+        if not self._continues and most not in (None, -1) and done >= int(most or 0) > 0:
+            expected = f"more than the {done} epochs of {place}, whose training goes on"
+            raise BadArgument(
+                "trainer.max_epochs", most, expected, f"add `--trainer.max_epochs {done + int(most or 0)}`"
+            )
+
+    def _without_searches(self, theirs: Mapping[str, Any]) -> None:
+        """Leave out Lightning's searches for a rate and a batch size in a continued run, which has what they found."""
+        kept = [c for c in self.trainer.callbacks if not isinstance(c, (LearningRateFinder, BatchSizeFinder))]  # type: ignore[attr-defined]
+        if len(kept) == len(self.trainer.callbacks):  # type: ignore[attr-defined]
+            return
+        self.trainer.callbacks = kept  # type: ignore[attr-defined]
+        stored = theirs.get(type(self.datamodule).__qualname__) or {}
+        if at_once := stored.get("at_once"):
+            self.datamodule.batch_size = at_once // self.trainer.world_size
+        rank_zero_info("the rate and batch size that were found are kept: nothing is searched again")
 
 
 def _choices(data: LightningDataModule) -> tuple[str, ...]:

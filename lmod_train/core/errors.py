@@ -133,7 +133,8 @@ class MissingPieces(LmodError):
 
     def __init__(self, pieces: Mapping[str, LmodError]) -> None:
         lines = (f"{name}: {error}".replace("\n", "\n  ") for name, error in pieces.items())
-        super().__init__("\n".join([f"{len(pieces)} things are missing", *lines]))
+        last = "Next: take these steps, in any order, and type the command again"
+        super().__init__("\n".join([f"{len(pieces)} things are missing", *lines, last]))
 
 
 class NotScored(ArtifactError):

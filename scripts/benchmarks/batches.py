@@ -22,9 +22,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from endpoint import ROOT, curated, test_command
+
+sys.path.insert(0, str(ROOT))
 from lmod_train.core.artifacts.replies import read_replies
-from scripts.benchmarks.endpoint import curated, test_command
 from tests.models.backends.endpoint.batch_server import BatchServer, serving_batches
 from tests.models.backends.endpoint.server import Plan
 

@@ -127,7 +127,7 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     command("fit", "cnn_glaucoma.yaml", *small)
     steps = {step for _, step, _ in read_replies(tmp_path / "here" / "replies")}
     kept = {f.name for f in (tmp_path / "here" / "checkpoints").iterdir()}
-    assert kept == {"best.ckpt", "last.ckpt", "last.ckpt.before"}
+    assert kept == {"best.ckpt", "best.json", "last.ckpt", "last.ckpt.before"}
     saved = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
     before = (tmp_path / "here" / "replies" / "rank-0.jsonl").read_bytes()
     command("fit", "cnn_glaucoma.yaml", *small)

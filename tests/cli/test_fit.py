@@ -35,7 +35,7 @@ def test_a_run_that_was_stopped_and_moved_goes_on_in_the_one_file_it_is_continue
     (tmp_path / "here").rename(tmp_path / "there")
     command("fit", "cnn_glaucoma.yaml", *small, "--run", "there")
     kept = {f.name for f in (tmp_path / "there" / "checkpoints").iterdir()}
-    assert kept == {"best.ckpt", "last.ckpt", "last.ckpt.before"}
+    assert kept == {"best.ckpt", "best.json", "last.ckpt", "last.ckpt.before"}
 
 
 def test_ctrl_c_in_training_is_an_interruption_and_the_same_command_goes_on(command, tmp_path, monkeypatch):
@@ -184,3 +184,50 @@ def test_a_model_without_a_training_step_is_refused_before_a_folder_is_made(comm
     with pytest.raises(BadArgument, match=r"--model='.*Frozen'.*\nNext: .*`--model small_base_lora`"):
         command("fit", "scripted.yaml", "--run", "here")
     assert not (tmp_path / "here").exists()
+
+
+SHORT = ["--model.init_args.side", "16", "--data.batch_size", "4", "--trainer.check_val_every_n_epoch", "1"]
+
+
+def test_a_training_that_ended_early_is_complete_when_it_is_typed_again(command, tmp_path, caplog):
+    typed = ["fit", "cnn_glaucoma.yaml", *SHORT, "--trainer.max_epochs", "9", "--best.patience", "1", "--run", "here"]
+    typed += ["--model.init_args.lr", "0"]  # nothing improves
+    command(*typed)
+    steps = Run(tmp_path / "here").read_config()["provenance"]["steps"]
+    caplog.set_level("INFO")
+    command(*typed)
+    assert Run(tmp_path / "here").read_config()["provenance"]["steps"] == steps
+    assert "the training is complete" in caplog.text
+
+
+def test_a_search_is_not_repeated_where_a_run_goes_on(command, tmp_path, monkeypatch):
+    found = "lightning.pytorch.callbacks.LearningRateFinder"
+    typed = ["fit", "cnn_glaucoma.yaml", *SHORT, "--trainer.max_epochs", "3", "--run", "here"]
+    typed += ["--checkpoint.every_n_train_steps", "1", f"--trainer.callbacks+={found}"]
+    typed += ["--trainer.callbacks.num_training_steps", "2"]
+    stopped, usual = [], LmodModule.on_train_batch_start
+
+    def stop(module, batch, batch_idx):
+        usual(module, batch, batch_idx)
+        if module.trainer.current_epoch == 1 and not stopped:
+            stopped.append(module.trainer.optimizers[0].param_groups[0]["lr"])
+            raise RuntimeError("the machine is gone")
+
+    monkeypatch.setattr(LmodModule, "on_train_batch_start", stop)
+    with pytest.raises(RuntimeError, match="gone"):
+        command(*typed)
+    rates, begun = [], []
+    monkeypatch.setattr(LmodModule, "on_train_batch_start", lambda module, *rest: (
+        rates.append(module.trainer.optimizers[0].param_groups[0]["lr"]), begun.append(module.trainer.global_step),
+        usual(module, *rest))[0])  # fmt: skip
+    command(*typed)
+    assert set(rates) == set(stopped) and begun[0] > 0 and begun == sorted(begun)
+
+
+def test_a_start_that_cannot_be_is_refused_with_its_cure(command, tmp_path):
+    command("fit", "cnn_glaucoma.yaml", *SHORT, "--trainer.max_epochs", "2", "--run", "here")
+    again = ["fit", "cnn_glaucoma.yaml", *SHORT, "--run", "there", "--trainer.max_epochs"]
+    with pytest.raises(BadArgument, match=r"(?s)best.ckpt'.*optimiser's state.*name last.ckpt"):
+        command(*again, "3", "--ckpt_path", "here/checkpoints/best.ckpt")
+    with pytest.raises(BadArgument, match=r"(?s)trainer.max_epochs=2.*more than the 2 epochs.*max_epochs 4"):
+        command(*again, "2", "--ckpt_path", "here/checkpoints/last.ckpt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -56,7 +57,7 @@ class RecordLoader:
         workers: int | None = 0,
         steps: Steps | None = None,
     ) -> None:
-        count = workers_for(batches) if workers is None else workers
+        count = workers if workers is not None else workers_for(batches) if _can_be_sent(collate) else 0
         self._loader: DataLoader[Record] = DataLoader(
             _Records(records),  # type: ignore[arg-type]  # a sequence is a map-style dataset
             batch_sampler=_InEpochs(batches),
@@ -154,6 +155,15 @@ class _Collated:
         if self._seed is not None and items and isinstance(collate, Augmenting):
             collate = collate.training(self._seed, items[0][0])
         return collate([record for _, record in items], root=self._root)
+
+
+def _can_be_sent(collate: Collate) -> bool:
+    """Return whether processes can be sent a dialect; a function inside another cannot."""
+    try:
+        pickle.dumps(collate)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
 
 
 MOST_WORKERS, EACH = 8, 32

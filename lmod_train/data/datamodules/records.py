@@ -153,7 +153,7 @@ class RecordsDataModule(LightningDataModule):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
         self.batch_size, self._eval_batch_size, self._max_questions = batch_size, eval_batch_size, max_questions
         check_number("data.global_batch", global_batch, 0, 2**31 - 1, "leave it out")
-        self.global_batch = global_batch
+        self.global_batch, self._set_accumulation = global_batch, 1
         self._split, self._modality, self._variant, self._limit = split, modality, variant, limit
         self._subset = read_ids(Path(subset), "data.subset") if subset else None
         self._workers, self._seed = workers, seed
@@ -214,7 +214,11 @@ class RecordsDataModule(LightningDataModule):
 
     def _accumulate(self) -> None:
         if self.global_batch and self.trainer is not None:
-            self.trainer.accumulate_grad_batches = self.accumulated(self.trainer.world_size)
+            number, stated = self.accumulated(self.trainer.world_size), self.trainer.accumulate_grad_batches
+            if stated not in (1, number, self._set_accumulation):
+                expected = f"{number}, as data.global_batch is {self.global_batch}, or left out"
+                raise BadArgument("trainer.accumulate_grad_batches", stated, expected, "leave one of them out")
+            self.trainer.accumulate_grad_batches = self._set_accumulation = number
 
     def accumulated(self, devices: int) -> int:
         """Return the number of batches of each device that make the global batch.
@@ -226,7 +230,7 @@ class RecordsDataModule(LightningDataModule):
         if rest:
             size = 0 if self.global_batch % devices else gcd(self.global_batch // devices, self.batch_size)
             expected = f"a multiple of {self.batch_size * devices}, data.batch_size x {devices} devices"
-            cure = f"set `--data.batch_size {size}`" if size else f"set it to a multiple of {devices}"
+            cure = f"set data.batch_size to {size}" if size else f"set it to a multiple of {devices}"
             raise BadArgument("data.global_batch", self.global_batch, expected, cure)
         return number
 

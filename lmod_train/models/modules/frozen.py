@@ -45,6 +45,8 @@ class Frozen(LmodModule):
     def on_validation_start(self) -> None:
         """Let the backend load its network once, now that the device is known, and know where replies are stored."""
         self.backend.prepare(self.device)
+        if self._trainer is None:
+            return
         run, shard = Run(Path(self.trainer.default_root_dir)), getattr(self.trainer.datamodule, "shard", "")  # type: ignore[attr-defined]
         self.backend.stored_in(run.folder, run.replies_of(self.trainer.global_rank, shard).name)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
-from lightning_utilities.core.rank_zero import rank_zero_info
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
 
+from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import ArtifactError, BadArgument, did_you_mean
+from lmod_train.core.raw import read_json
 from lmod_train.scoring.headline_metrics import HEADLINES, direction
+from lmod_train.tasks.base import Task
 from lmod_train.training.callbacks.protocols import data_of
 
 LOGGED = "val/"
@@ -46,11 +49,16 @@ class BestCheckpoint(ModelCheckpoint):
             cure = "leave it out for never, or add `--best.patience 3`" if by else "add `--best.by score`"
             raise BadArgument("best.patience", patience, "0 or more validations by a number", cure)
         self._by = [] if by is None else [by] if isinstance(by, str) else list(by)
+        if by is not None and len(set(self._by)) < max(len(self._by), 1):
+            raise BadArgument(
+                "best.by", by, "figures, each once", "leave it out for score, or `--best.by null` for none"
+            )
         ways = {"min" if _is_error(name) else "max" for name in self._by} or {"max"}
         if len(ways) > 1:
             expected = "figures that are all better if they are larger, or all if they are smaller"
             raise BadArgument("best.by", "+".join(self._by), expected, "name one of them")
         self._patience, self._waited, self._step = patience, 0, 0
+        self._validated, self._earlier = 0, 0
         super().__init__(
             monitor=f"best/{'+'.join(self._by)}" if by else None,  # its own name, as a mean is computed here
             filename="best",
@@ -69,8 +77,28 @@ class BestCheckpoint(ModelCheckpoint):
             expected = "records in the split val, by which the best weights are chosen"
             cure = "curate with a larger share for validation, or leave --best.by out"
             raise BadArgument("data.curated", str(data.images.root), expected, cure)
+        if stage == "fit":
+            self._refuse_unknown(data.tasks)
+        if stage == "fit" and self._patience and not trainer.limit_val_batches:
+            cure = "leave one of them out"
+            raise BadArgument("best.patience", self._patience, "0 with `trainer.limit_val_batches: 0`", cure)
         self.dirpath = str(Run(Path(trainer.default_root_dir).resolve()).checkpoints)
         super().setup(trainer, pl_module, stage)
+
+    def _refuse_unknown(self, tasks: Mapping[str, Task]) -> None:
+        """Refuse a name that no validation of these tasks logs, before the first of them."""
+        metrics = {name: [str(one) for one in task.metrics()] for name, task in tasks.items()}
+        names = [SCORE, "loss", *tasks, *dict.fromkeys(one for own in metrics.values() for one in own)]
+        known = {*names, *(f"{name}/{one}" for name, own in metrics.items() for one in own)}
+        for name in self._by:
+            task, _, metric = name.rpartition("/")
+            of_likelihoods = direction(metric) != 0 and task in (
+                "",
+                *tasks,
+            )  # the first validation shows whether it has
+            if name not in known and not of_likelihoods:
+                cure = did_you_mean("--best.by", [name], known, "name one of them")
+                raise BadArgument("best.by", name, f"one of {', '.join(names)}, or TASK/METRIC", cure)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the best score so far, its step, and how many validations have not reached it."""
@@ -79,13 +107,29 @@ class BestCheckpoint(ModelCheckpoint):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the best score so far if the run's folder holds ``best.ckpt``, under whatever path it now has.
 
-        Without it (a new run from another run's checkpoint) the next validation is the best so far.
+        Without it (a new run from another run's checkpoint) the next validation is the best so far. The file beside it
+        is newer than the checkpoint, which may have been written before the validation of its step.
         """
-        best = str(Path(str(self.dirpath)) / f"best{self.FILE_EXTENSION}")
-        if state_dict["best_model_path"] and Path(best).is_file():
-            self._waited, self._step = int(state_dict.get("waited", 0)), int(state_dict.get("step", 0))
-            ours = {"dirpath": self.dirpath, "best_model_path": best, "kth_best_model_path": best}
-            super().load_state_dict({**state_dict, **ours, "best_k_models": {best: state_dict["best_model_score"]}})
+        best = Path(str(self.dirpath)) / f"best{self.FILE_EXTENSION}"
+        if not best.is_file():
+            return
+        known = _read(best.with_suffix(".json"))
+        if known.get("by") != self._by:
+            known = {}
+        score = torch.tensor(known["score"]) if known else state_dict["best_model_score"]
+        if score is None:
+            return
+        self._waited, self._step = (int((known or state_dict).get(name, 0)) for name in ("waited", "step"))
+        self._validated, self._earlier = int(known.get("validated", 0)), int(state_dict.get("waited", 0))
+        kept = {"best_model_path": str(best), "kth_best_model_path": str(best), "best_model_score": score}
+        kept |= {"dirpath": self.dirpath, "kth_value": score, "best_k_models": {str(best): score}}
+        super().load_state_dict({**state_dict, **kept})
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Count those validations again that are made again."""
+        super().on_train_start(trainer, pl_module)
+        if self._validated > trainer.global_step:
+            self._waited = self._earlier
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save the weights if they are the best so far; end the training if none of the latest validations was."""
@@ -101,9 +145,18 @@ class BestCheckpoint(ModelCheckpoint):
             self._waited, self._step = 0, trainer.global_step
         else:
             self._waited += 1
+        self._write(trainer)
         if self._patience and self._waited >= self._patience:
             rank_zero_info(f"{self._waited} validations in a row were not the best: the training ends (best.patience)")
             trainer.should_stop = True
+
+    @rank_zero_only
+    def _write(self, trainer: Trainer) -> None:
+        """Write what a continued run must know, beside the weights."""
+        if self.best_model_score is not None:
+            score, step = float(self.best_model_score), trainer.global_step
+            told = {"by": self._by, "score": score, "step": self._step, "waited": self._waited, "validated": step}
+            write_json(Path(str(self.dirpath)) / "best.json", told)
 
     def _figures(self, trainer: Trainer) -> list[str] | None:
         """Return the logged names of the figures that decide; None if the mean score could not be computed.
@@ -143,7 +196,17 @@ class BestCheckpoint(ModelCheckpoint):
 def _is_error(name: str) -> bool:
     """Return whether a figure, named or logged, is better if it is smaller."""
     metric = name.rpartition("/")[2]
-    return metric == "loss" or direction(metric) == -1
+    shares = metric.startswith("share_") and metric != "share_answered"
+    return metric == "loss" or shares or direction(metric) == -1
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Return what `BestCheckpoint` has written beside the weights; empty without a readable file."""
+    try:
+        found = read_json(file)
+    except (OSError, ValueError, ArtifactError):
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("score"), float) else {}
 
 
 def _named(name: str, logged: list[str], tasks: list[str]) -> Iterator[str]:

@@ -32,8 +32,8 @@ def test_batches_are_accumulated_to_it_or_refused_with_a_size_that_works(curated
     with pytest.raises(BadArgument, match=rf"data.global_batch=128.*a multiple of {size * devices}") as refused:
         data.accumulated(devices)
     cure = str(refused.value).partition("Next: ")[2]
-    if "--data.batch_size" in cure:
-        other = int(cure.split("--data.batch_size ")[1].split("`")[0])
+    if "data.batch_size" in cure:
+        other = int(cure.removeprefix("set data.batch_size to "))
         again = RecordsDataModule(curated, [Glaucoma()], batch_size=other, global_batch=128)
         assert again.accumulated(devices) * other * devices == 128
     else:
@@ -48,3 +48,10 @@ def test_a_training_makes_so_many_steps(curated, tmp_path, options, steps):
     running.fit(module, data)
     assert running.global_step == steps
     assert running.accumulate_grad_batches == 6 // steps
+
+
+def test_another_number_of_batches_is_refused_beside_it(curated, tmp_path):
+    data = RecordsDataModule(curated, [Glaucoma()], batch_size=2, global_batch=12)
+    module = FineTuning("random", Glaucoma.choices, size="tiny", image_size=32)
+    with pytest.raises(BadArgument, match="trainer.accumulate_grad_batches=4: expected 6"):
+        trainer(tmp_path, max_epochs=1, limit_val_batches=0, accumulate_grad_batches=4).fit(module, data)

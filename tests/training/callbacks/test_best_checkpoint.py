@@ -7,6 +7,7 @@ from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from sklearn.metrics import cohen_kappa_score, f1_score, roc_auc_score
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.raw import read_json
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.fine_tuning import FineTuning
 from lmod_train.tasks.glaucoma import Glaucoma
@@ -53,7 +54,7 @@ def test_the_weights_of_the_best_validation_are_kept(tmp_path, metric, figures):
     records = [glaucoma(i, "train" if i < 4 else "val") for i in range(8)]
     fit(tmp_path, records, BestCheckpoint(metric), script)
     assert [f[f"val/glaucoma/{metric}"] for f in script.figures] == figures
-    assert [f.name for f in (tmp_path / "run" / "checkpoints").iterdir()] == ["best.ckpt"]
+    assert {f.name for f in (tmp_path / "run" / "checkpoints").iterdir()} == {"best.ckpt", "best.json"}
     saved = torch.load(tmp_path / "run" / "checkpoints" / "best.ckpt", weights_only=True)
     assert (saved["epoch"], saved["global_step"], "optimizer_states" in saved) == (1, 2, False)
     assert all(torch.equal(saved["state_dict"][k], v) for k, v in script.weights[1].items())
@@ -157,7 +158,7 @@ def test_a_run_under_another_spelling_of_its_folder_keeps_its_best_score(tmp_pat
     last = here / "run" / "checkpoints" / "last.ckpt"
     assert go_on(spelled.format(here), [4, 3], last).best_model_score == 1
     assert torch.load(here / "run" / "checkpoints" / "best.ckpt", weights_only=True)["epoch"] == first["epoch"] == 0
-    assert {f.name for f in last.parent.iterdir()} == {"best.ckpt", "last.ckpt"}
+    assert {f.name for f in last.parent.iterdir()} == {"best.ckpt", "best.json", "last.ckpt"}
     assert go_on(here / "other", [4, 3, 2], last).best_model_score == 0.5
     assert (here / "other" / "checkpoints" / "best.ckpt").is_file()
 
@@ -177,3 +178,56 @@ def test_the_mean_of_several_metrics_chooses_as_in_retfound_s_program_of_2025(tm
     assert best.best_model_score.item() == pytest.approx(max(expected), abs=1e-6)
     saved = torch.load(tmp_path / "run" / "checkpoints" / "best.ckpt", weights_only=True)
     assert saved["epoch"] == int(np.argmax(expected)) == 1
+
+
+class SavedBefore(Callback):
+    """Writes last.ckpt before each validation, as a save at the step of a validation does."""
+
+    def on_validation_start(self, trainer, pl_module):
+        trainer.save_checkpoint(f"{trainer.default_root_dir}/checkpoints/last.ckpt")
+
+
+def continued(folder, rights, checkpoint=None, **options):
+    """Fit an epoch for each number, from a checkpoint on."""
+    data = RecordsDataModule(folder, [Glaucoma()], batch_size=4)
+    script, best = Scripted(rights), BestCheckpoint(**options)
+    callbacks = [GenerationEval(), script, SavedBefore(), best]
+    running = trainer(folder / "run", max_epochs=len(rights), enable_checkpointing=True, callbacks=callbacks)
+    module = FineTuning("random", WORDS, size="tiny", image_size=32)
+    running.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True if checkpoint else None)
+    return best, script
+
+
+def test_a_kill_behind_a_save_loses_neither_the_best_weights_nor_their_score(tmp_path):
+    write_curated(tmp_path, [glaucoma(i, "train" if i < 4 else "val") for i in range(8)])
+    continued(tmp_path, [2, 4])
+    kept = tmp_path / "run" / "checkpoints"
+    before = (kept / "best.ckpt").read_bytes()
+    best, _ = continued(tmp_path, [2, 4, 3, 3], kept / "last.ckpt")  # last.ckpt knows nothing of the second validation
+    assert best.best_model_score == 1 and (kept / "best.ckpt").read_bytes() == before
+    told = read_json(kept / "best.json")
+    assert (told["score"], told["step"], told["validated"]) == (1, 2, 4)
+
+
+def test_a_damaged_file_beside_the_best_weights_is_passed_over(tmp_path):
+    write_curated(tmp_path, [glaucoma(i, "train" if i < 4 else "val") for i in range(8)])
+    continued(tmp_path, [4, 2])
+    kept = tmp_path / "run" / "checkpoints"
+    (kept / "best.json").write_text("{")
+    best, _ = continued(tmp_path, [4, 2, 3], kept / "last.ckpt")
+    assert best.best_model_score == 1
+
+
+def test_a_name_that_nothing_logs_is_refused_before_the_training(tmp_path):
+    for by in ("nonsense", "glaucoma/nonsense", "four_way/accuracy_strict", ["score", "nonsense"]):
+        with pytest.raises(BadArgument, match=r"best.by="):
+            figures(tmp_path, by, [2, 4])
+    assert not list((tmp_path / "run").glob("checkpoints/*"))
+    for by in ([], ["score", "score"]):
+        with pytest.raises(BadArgument, match="figures, each once"):
+            BestCheckpoint(by)
+
+
+@pytest.mark.parametrize("by", ["share_unparsed", "glaucoma/share_failed", "loss", "brier"])
+def test_what_is_better_if_smaller_is_known_by_its_name(by):
+    assert BestCheckpoint(by).mode == "min" and BestCheckpoint("share_answered").mode == "max"
