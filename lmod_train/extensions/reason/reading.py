@@ -26,7 +26,7 @@ _INSIDE = r"(?:[^.;,)\n]|(?<=[0-9])\.(?=[0-9]))"
 _GAP, _BETWEEN = rf"(?P<gap>{_INSIDE}{{0,40}}?)", rf"\s?(?P<between>{_INSIDE}{{0,25}}?)"
 """Words between a subject and what is said of it, and between an adjective and its noun."""
 
-_NUMBER = r"(?:0?[.,][0-9]{1,3}|[01](?:[.,][0-9]{1,3})?|[0-9]{1,3}(?:\.[0-9])?\s?%)(?![0-9])"
+_NUMBER = r"(?:0?[.,][0-9]{1,3}|[01](?:[.,][0-9]{1,3})?|[0-9]{1,3}(?:\.[0-9])?\s?%)(?!\.?[0-9])"
 _RANGE = rf"(?P<low>{_NUMBER})(?:\s?(?:-|~|to|and|至|到)\s?(?P<high>{_NUMBER}))?"
 _BEHIND = re.compile(r"\s?(?:or (?:more|above|greater|higher)|以上)|\s?(?P<less>or (?:less|below|lower)|以下)", re.I)
 _HAN_VERB = re.compile("见|有|存在|无|未|没|不|则|呈|位于|出现|是|为")

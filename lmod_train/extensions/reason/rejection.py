@@ -5,6 +5,7 @@ References: Yuan et al. 2023 (arXiv 2308.01825), rejection sampling fine-tuning.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,8 +29,11 @@ from lmod_train.tasks.asked import asked, current
 from lmod_train.tasks.ways import Ways, in_every_way
 from lmod_train.training.callbacks.generation import weights_of, writable
 
-Verdict = Literal["kept", "failed or cut off", "wrong", "a false claim", "nothing of this eye"]
+Verdict = Literal["kept", "failed or cut off", "another script", "wrong", "a false claim", "nothing of this eye"]
 """What becomes of a drawn reply, and why."""
+
+_OTHER_SCRIPT = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\ufffd]")
+"""Characters of Chinese, Japanese and Korean, and the mark of bytes that are no text: drawn tokens, not words."""
 
 SAMPLES = "samples"
 """Folder of the drawn replies in the folder of a run."""
@@ -40,11 +44,11 @@ EXPLAINED = "python -m lmod_train fit --config explained --data.curated {}"
 class RejectionSampled(RecordsDataModule):
     """Records that are trained on with replies of the model itself, drawn before the first step.
 
-    A reply is kept if its answer is right, every claim is true of this eye, and the claims are true of fewer of the
-    other training eyes with the same true answer. Of a question without facts the answer alone decides. Of several
-    kept replies one is drawn; a question without any is left out and counted. Questions without listed choices are not
-    drawn and keep their reference replies. Drawn replies are stored in ``RUN/samples``, so that a run that was stopped
-    does not draw them again.
+    A reply is kept if it is in the script of the question, its answer is right, every claim is true of this eye, and
+    the claims are true of fewer of the other training eyes with the same true answer. Of a question without facts the
+    answer alone decides. Of several kept replies one is drawn; a question without any is left out and counted.
+    Questions without listed choices are not drawn and keep their reference replies. Drawn replies are stored in
+    ``RUN/samples``, so that a run that was stopped does not draw them again.
 
     Args:
         samples: Number of replies drawn to each training question.
@@ -56,10 +60,10 @@ class RejectionSampled(RecordsDataModule):
             of the answers.
     """
 
-    def __init__(self, samples: int = 8, temperature: float = 1.0, **settings: Any) -> None:
+    def __init__(self, samples: int = 8, temperature: float = 0.7, **settings: Any) -> None:
         super().__init__(**settings)
         check_number("data.samples", samples, 1, 1024, "leave it out for 8")
-        check_number("data.temperature", temperature, 0.01, 100, "leave it out for 1")
+        check_number("data.temperature", temperature, 0.01, 100, "leave it out for 0.7")
         self.samples, self.temperature = samples, temperature
         self._kept: dict[str, str] | None = None
 
@@ -141,6 +145,8 @@ def judged(reply: Reply, record: Record, rewards: Rewards) -> Verdict:
     """
     if has_failed(reply) or reply.finish_reason == "length":
         return "failed or cut off"
+    if _OTHER_SCRIPT.search(reply.reply) and (record.language != "zh" or "\ufffd" in reply.reply):
+        return "another script"
     held = rewards.held(reply, record)
     if held is None:
         return "wrong"

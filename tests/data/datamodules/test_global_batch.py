@@ -53,5 +53,5 @@ def test_a_training_makes_so_many_steps(curated, tmp_path, options, steps):
 def test_another_number_of_batches_is_refused_beside_it(curated, tmp_path):
     data = RecordsDataModule(curated, [Glaucoma()], batch_size=2, global_batch=12)
     module = FineTuning("random", Glaucoma.choices, size="tiny", image_size=32)
-    with pytest.raises(BadArgument, match="trainer.accumulate_grad_batches=4: expected 6"):
+    with pytest.raises(BadArgument, match=r"trainer.accumulate_grad_batches=4: expected 6"):
         trainer(tmp_path, max_epochs=1, limit_val_batches=0, accumulate_grad_batches=4).fit(module, data)

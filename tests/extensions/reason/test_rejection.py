@@ -39,6 +39,9 @@ CASES: Mapping[str, Verdict] = {
     "{answer}": "nothing of this eye",
     "{answer}. The pressure is 30 mmHg.": "nothing of this eye",
     "{answer}. The CDR is above 0.1.": "nothing of this eye",
+    "{answer}. The CDR is {ratio:.2f}.25.": "nothing of this eye",  # two numbers in one
+    "{answer}. The disc\u8272 has a CDR of {ratio:.2f}.": "another script",
+    "{answer}. The CDR is \ufffd {ratio:.2f}.": "another script",
 }
 
 
@@ -179,3 +182,11 @@ def test_too_few_other_patients_keep_nothing() -> None:
     few = [replace(asked(2 * i), facts=(Fact("vcdr", 0.62 + i / 20, "ratio", 0.07),)) for i in range(4)]
     said = Reply(few[0].id, "GLAUCOMA. The CDR is 0.62.")
     assert judged(said, few[0], Rewards(Glaucoma(), few)) == "nothing of this eye"
+
+
+def test_a_chinese_question_may_have_a_chinese_reply_but_no_broken_one() -> None:
+    one = replace(RECORDS[0], language="zh")
+    said = f"{one.answer}\u3002\u6775\u76d8\u6bd4\u7ea6\u4e3a{ratio(one):.2f}\u3002".replace("\u6775", "\u676f")
+    rewards = Rewards(Glaucoma(), RECORDS)
+    assert judged(Reply(one.id, said), one, rewards) == "kept"
+    assert judged(Reply(one.id, f"{said}\ufffd"), one, rewards) == "another script"
