@@ -81,6 +81,7 @@ WITHOUT_TORCH = ("core", "phantom", "scoring", "tasks", "data.sources", "data.cu
 LOADED_LATE = {
     "lmod_train.scoring.metrics": "torchmetrics over scores, for callbacks",
     "lmod_train.cli.experiment": "Lightning's commands; the front door imports it when one is called",
+    "lmod_train.cli.after_run": "what a command of Lightning prints at its end",
     "lmod_train.cli.examination": "imported by them",
     "lmod_train.cli.doctor": "imported when it is called",
     "lmod_train.extensions.drafting.model_runs": "runs that ask a model; imported when a command of the extension does",

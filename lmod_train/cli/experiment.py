@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from argparse import SUPPRESS
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from pkgutil import resolve_name
@@ -22,6 +22,7 @@ from lightning.pytorch.callbacks import BatchSizeFinder, LearningRateFinder, Mod
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, rank_zero_warn
 
+from lmod_train.cli.after_run import best_of, next_of, refuse_unscored, scored
 from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
@@ -31,29 +32,24 @@ from lmod_train.cli.parser import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled, training_settings
 from lmod_train.cli.run_provenance import built_again, compare_origin, network_of, note, origin_of, write_provenance
 from lmod_train.cli.short_help import WHOLE
-from lmod_train.cli.short_names import DATA, by_short_name, data_class
+from lmod_train.cli.short_names import DATA, data_class
 from lmod_train.cli.tasks_used import use_tasks
 from lmod_train.cli.terminal import lines, silenced
 from lmod_train.cli.typed import in_order, taken, yaml_of
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
-from lmod_train.core.errors import BadArgument, LmodError, NotScored, Unbuildable, check_number
-from lmod_train.core.extension import joined, loaded
+from lmod_train.core.errors import BadArgument, LmodError, Unbuildable, check_number
 from lmod_train.core.files import move, remove
 from lmod_train.core.links import refuse_links
 from lmod_train.core.own_modules import unnamed_import
 from lmod_train.core.package_data import package_data
-from lmod_train.core.tables import Table, markdown
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.strategies.keeping import damaged, set_aside
 from lmod_train.models.strategies.saved import AnyCheckpoint, damage, facts_of, to_continue
 from lmod_train.models.strategies.sharding import Sharded
-from lmod_train.tasks.building import task_arguments
-from lmod_train.tasks.headline import headline, headline_table
-from lmod_train.tasks.statements import findings
 from lmod_train.training.callbacks.best_checkpoint import BestCheckpoint
 from lmod_train.training.callbacks.energy import EnergyOfReplies
 from lmod_train.training.callbacks.estimate import SAMPLE, Estimate
@@ -585,54 +581,3 @@ def _warnings(trainer: Any) -> dict[str, dict[str, str]]:
     """Return the entry ``warnings`` of the provenance, phrase -> sentence; empty without any."""
     found = {k: text for c in trainer.callbacks if isinstance(c, Learning) for k, text in c.warnings.items()}
     return {"warnings": found} if found else {}
-
-
-# What is printed after a run: its scores in sentences and a table, and what extensions add to them.
-
-
-def scored(run: Path, against: Sequence[Path] = (), trusted: Sequence[str] = (), arguments: Sequence[str] = ()) -> str:
-    """Return what the scores of a run say, its headline table, and the tables and remarks of extensions.
-
-    Args:
-        run: Folder of the run.
-        against: Folders of runs to compare it with.
-        trusted: Modules outside this package with task classes that the runs name.
-        arguments: The command and its options.
-    """
-    rows = headline([run])
-    typed = [*arguments[:1], *(by_short_name(arguments[0], arguments[1:]) if arguments else ())]
-    found = [part for rows in loaded(joined("rows")) for part in rows(run, against, trusted, typed)]
-    shown = [markdown(part) if isinstance(part, Table) else part for part in (headline_table(rows), *found)]
-    asked = [own for _, own in task_arguments(Run(run).read_config())]
-    questions = {str(own["name"]): str(own["words"]) for own in asked if {"name", "words"} <= own.keys()}
-    said = "\n".join(finding.text for finding in findings({rows[0].model: rows}, questions=questions))
-    return "\n\n".join([said, *shown])
-
-
-def best_of(experiment: Any, run: Path) -> list[str]:
-    """Return what the best weights of a training are, and the command that asks them; nothing without any."""
-    kept = next((c for c in experiment.trainer.callbacks if isinstance(c, BestCheckpoint)), None)
-    if experiment.subcommand != "fit" or kept is None or not (said := kept.sentence(experiment.trainer)):
-        return []
-    command = "test" if experiment.datamodule.asked("test") else "validate"
-    place = Run(run).checkpoints / "best.ckpt"
-    config, best, new = (shlex.quote(str(p)) for p in (Run(run).config, place, f"{run}_{command}"))
-    if not place.exists():
-        return [said]
-    line = f"`python -m lmod_train {command} --config {config} --ckpt_path {best} --run {new}` asks these weights"
-    return [said, f"next: {line}"]
-
-
-def next_of(run: Path) -> str:
-    """Return the line with the command that shows the replies of a run."""
-    return f"next: `python -m lmod_train report {shlex.quote(str(run))} --out REPORT` shows every reply"
-
-
-def refuse_unscored(run: Path) -> None:
-    """Refuse a run to compare with that has no scores, before anything is asked.
-
-    Raises:
-        NotScored: It has none.
-    """
-    if not Run(run).scores.is_file():
-        raise NotScored(Run(run).scores, "missing, so that there is nothing to compare with")

@@ -229,5 +229,5 @@ def test_a_start_that_cannot_be_is_refused_with_its_cure(command, tmp_path):
     again = ["fit", "cnn_glaucoma.yaml", *SHORT, "--run", "there", "--trainer.max_epochs"]
     with pytest.raises(BadArgument, match=r"(?s)best.ckpt'.*optimiser's state.*name last.ckpt"):
         command(*again, "3", "--ckpt_path", "here/checkpoints/best.ckpt")
-    with pytest.raises(BadArgument, match=r"(?s)trainer.max_epochs=2.*more than the 2 epochs.*max_epochs 4"):
+    with pytest.raises(BadArgument, match=r"(?s)trainer.max_epochs=2.*more than the 2 epochs.*max_epochs to 4"):
         command(*again, "2", "--ckpt_path", "here/checkpoints/last.ckpt")

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from lmod_train.cli.experiment import scored
+from lmod_train.cli.after_run import scored
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.scoring.chain_steps import STEPS
@@ -50,7 +50,7 @@ def test_the_table_needs_no_file_of_the_report(tmp_path: Path):
     code = f"""import json, sys
 from dataclasses import replace
 from pathlib import Path
-from lmod_train.cli.experiment import scored
+from lmod_train.cli.after_run import scored
 from lmod_train.core.extension import joined
 scored(Path({str(run)!r}), [], [], ["validate"])
 of_options = {{"lmod_train.report.contents", "lmod_train.report.section"}}  # types of the options of `report`

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 import yaml
 
-from lmod_train.cli.experiment import scored
+from lmod_train.cli.after_run import scored
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.types import Reason, Reply, Unparsed
 from lmod_train.report.report import write_report
