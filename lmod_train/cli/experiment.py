@@ -433,7 +433,7 @@ class Experiment(LightningCLI):
         if not self._continues and most not in (None, -1) and done >= int(most or 0) > 0:
             expected = f"more than the {done} epochs of {place}, whose training goes on"
             raise BadArgument(
-                "trainer.max_epochs", most, expected, f"add `--trainer.max_epochs {done + int(most or 0)}`"
+                "trainer.max_epochs", most, expected, f"set trainer.max_epochs to {done + int(most or 0)}"
             )
 
     def _without_searches(self, theirs: Mapping[str, Any]) -> None:

@@ -80,7 +80,7 @@ class ExplainedRecords(RecordsDataModule):
         rank_zero_only(print)(f"{len(targets)} of {len(records)} training records are explained")
         if not targets:
             expected = f"a fact that the tower shows, and none of {len(held)} images with facts has one"
-            cure = "curate more images; or set data.gate to false, which teaches what it may not show, or explain to none"
+            cure = "curate more images; or set data.gate to false, to teach what it may not show, or explain to none"
             raise BadArgument("data.explain", self.explain, expected, cure)
         return targets
 
