@@ -166,7 +166,7 @@ def _can_be_sent(collate: Collate) -> bool:
     return True
 
 
-MOST_WORKERS, EACH = 8, 32
+MOST_WORKERS, EACH = 8, 128
 """Processes that read at most, and batches that are worth the start of one."""
 
 

@@ -64,7 +64,7 @@ class RecordsDataModule(LightningDataModule):
             affected. Null for all.
         limit: Maximum number of questions of each task in evaluation, the first in id order; 0 for all.
         workers: Number of processes that read images; 0 reads them in the main process. Null chooses it: one for
-            every 32 batches, at most one less than the cores of a device and 8.
+            every 128 batches, at most one less than the cores of a device and 8.
         seed: Seed of the training order.
         balance: Groups that are trained on equally often in each epoch: ``class``, the answer words of each task;
             ``modality``; ``class_modality``, the answer words of each task within each modality; or ``none``. Tasks
