@@ -144,7 +144,7 @@ def _seeds(typed: str) -> list[int]:
 
 
 def evaluation_of(folder: Path, arguments: Sequence[str]) -> str:
-    """Return the command that evaluates the runs of a series of trainings.
+    """Return the command that evaluates the runs of a series of trainings, by their best weights if all have them.
 
     Args:
         folder: Folder of the series.
@@ -155,7 +155,9 @@ def evaluation_of(folder: Path, arguments: Sequence[str]) -> str:
         'python -m lmod_train test --config cnn_four_way --folds 5 --ckpt_path CV/checkpoints/last.ckpt --run CV_test'
     """
     _, options = taken(arguments[1:], "--run")
-    checkpoint = folder / "checkpoints" / "last.ckpt"
+    made = list(folder.rglob("checkpoints/last.ckpt"))
+    best = made and all(last.with_name("best.ckpt").exists() for last in made)
+    checkpoint = folder / "checkpoints" / ("best.ckpt" if best else "last.ckpt")
     words = ["test", *by_short_name("test", options), "--ckpt_path", str(checkpoint), "--run", f"{folder}_test"]
     return shlex.join(["python", "-m", "lmod_train", *words])
 
