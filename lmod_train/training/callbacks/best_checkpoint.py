@@ -111,7 +111,7 @@ class BestCheckpoint(ModelCheckpoint):
         is newer than the checkpoint, which may have been written before the validation of its step.
         """
         best = Path(str(self.dirpath)) / f"best{self.FILE_EXTENSION}"
-        if not best.is_file():
+        if not best.exists():  # a file, or a folder of shards
             return
         known = _read(best.with_suffix(".json"))
         if known.get("by") != self._by:
