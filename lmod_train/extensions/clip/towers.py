@@ -1,7 +1,8 @@
-"""Image and text towers with a common space, from local files: models of open_clip and of transformers."""
+"""Image and text towers with a common space, from local files: models of open_clip, of transformers, and FLAIR."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -9,9 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import torch
 from PIL.Image import Image
 from torch import Tensor, nn
-from transformers import AutoModel
+from torch.nn import functional
+from torchvision.models import resnet50
+from torchvision.transforms.functional import pil_to_tensor, resize
+from transformers import AutoModel, BertConfig, BertModel, BertTokenizer
 
 from lmod_train.core.artifacts.model_facts import known_models
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
@@ -27,6 +32,12 @@ CONFIG = "open_clip_config.json"
 
 UNUSED = ("input_resolution", "context_length", "vocab_size", "text.transformer.embeddings.position_ids")
 """Names in files of OpenAI's CLIP and of earlier versions of transformers that no network has."""
+
+FLAIR_TEXT = "emilyalsentzer/Bio_ClinicalBERT"
+"""Text tower of FLAIR, whose configuration and vocabulary are not in its file."""
+
+FLAIR_UNUSED = ("attention.W_", "atte_", "text_model.model.embeddings.position_ids")
+"""Prefixes of KeepFIT's attention to expert knowledge, of the training only, and what earlier transformers stored."""
 
 
 class Towers(nn.Module, ABC):
@@ -199,6 +210,84 @@ class Transformers(Towers):
         return found
 
 
+class Flair(Towers):
+    """A file of FLAIR (Silva-Rodriguez et al. 2025) or KeepFIT (Wu et al. 2024), in full precision.
+
+    A ResNet-50 and a clinical BERT with projections to 512 values, for fundus photographs. Its authors normalise before
+    the projections, too; as these have no bias, that changes no direction.
+
+    Args:
+        weights: File of weights.
+        longest: Most tokens of a text with which the model was trained: 77 of FLAIR, 256 of KeepFIT.
+        image_size: Side of the square input.
+
+    Raises:
+        WeightsNotFound: There is no such file, or no folder ``Bio_ClinicalBERT`` beside it with the configuration and
+            the vocabulary of the text tower.
+    """
+
+    def __init__(self, weights: str, longest: int = 77, image_size: int = 512) -> None:
+        super().__init__()
+        folder, self._file = _found(weights, "FLAIR")
+        self._text, self._longest, self._size = _text_tower(folder, FLAIR_TEXT, "vocab.txt"), longest, image_size
+        self._tokenizer = BertTokenizer.from_pretrained(self._text, local_files_only=True)
+        self.transform = partial(_on_canvas, image_size)
+        self.files = (self._file, *_described(self._text, "config.json"))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Side of the input."""
+        return {"image_size": self._size}
+
+    def _loaded(self) -> nn.Module:
+        network = _FlairNetwork(BertConfig.from_dict(dict(checkpoint_json(self._text / "config.json"))))
+        file = read_weights(self._file)
+        fill(network, file, {n: t for n, t in file.tensors.items() if not n.startswith(FLAIR_UNUSED)}, set())
+        network.logit_scale.data.clamp_(0, math.log(100))
+        return network
+
+    def images(self, pixels: Tensor) -> Tensor:
+        """Return the embeddings (B, width) of inputs of `transform`."""
+        vision = built(self.network).vision_model
+        found: Tensor = vision["projection_head_vision"]["projection"](vision["model"](pixels))
+        return found
+
+    def texts(self, texts: Sequence[str]) -> Tensor:
+        """Return the embeddings (texts, width): the mean of the tokens of the first, second and last layer.
+
+        As in the authors' program, the padding to the longest of the texts counts in the mean.
+        """
+        for text in texts:
+            _refuse_long(text, len(self._tokenizer(text).input_ids), self._longest)
+        given = self._tokenizer(list(texts), padding=True, return_tensors="pt").to(self.network.logit_scale.device)
+        tower = built(self.network).text_model
+        layers = tower["model"](**given, output_hidden_states=True).hidden_states
+        mean = torch.stack([layers[1], layers[2], layers[-1]]).mean((0, 2))
+        found: Tensor = tower["projection_head_text"]["projection"](mean)
+        return found
+
+
+class _FlairNetwork(nn.Module):
+    """The layers by the names in files of FLAIR."""
+
+    def __init__(self, text: BertConfig) -> None:
+        super().__init__()
+        vision = resnet50()
+        features, vision.fc = vision.fc.in_features, nn.Identity()
+        heads = [nn.ModuleDict({"projection": nn.Linear(n, 512, bias=False)}) for n in (features, text.hidden_size)]
+        self.vision_model = nn.ModuleDict({"model": vision, "projection_head_vision": heads[0]})
+        self.text_model = nn.ModuleDict({"model": BertModel(text), "projection_head_text": heads[1]})
+        self.logit_scale = nn.Parameter(torch.tensor(0.0))
+
+
+def _on_canvas(side: int, picture: Image) -> Tensor:
+    """Return the values in [0, 1] with the longer side scaled, black on the right or below; workers can be sent it."""
+    pixels = pil_to_tensor(picture).float() / 255
+    scale = max(pixels.shape[1:]) / side
+    scaled = resize(pixels, [int(length / scale) for length in pixels.shape[1:]], antialias=False)
+    return functional.pad(scaled, (0, side - scaled.shape[2], 0, side - scaled.shape[1]))
+
+
 def _processed(processor: Any, picture: Image) -> Tensor:
     """Return the input of a tower, for a processor of transformers; a function, so that workers can be sent it."""
     pixels: Tensor = processor(picture, return_tensors="pt").pixel_values[0]
@@ -278,14 +367,14 @@ def _transform(stated: Mapping[str, Any], vision: Mapping[str, Any]) -> Callable
     return made
 
 
-def _text_tower(folder: Path, name: str) -> Path:
-    """Return the local folder with the configuration of a text tower that open_clip would look for on the hub."""
-    last = name.rpartition("/")[2]
+def _text_tower(folder: Path, name: str, *more: str) -> Path:
+    """Return the local folder with the configuration, and `more` files, of a text tower that lies on the hub."""
+    last, files = name.rpartition("/")[2], ("config.json", *more)
     for place in (folder / last, folder.parent / last, folder):
-        if (place / "config.json").is_file():
+        if all((place / file).is_file() for file in files):
             return place
-    fetch = f"`hf download {name} config.json --local-dir {folder / last}` on a machine with access to the hub"
-    raise WeightsNotFound("weights", str(folder), f"the configuration of its text tower {name} is missing", fetch)
+    fetch = f"`hf download {name} {' '.join(files)} --local-dir {folder / last}` on a machine with access to the hub"
+    raise WeightsNotFound("weights", str(folder), f"{' and '.join(files)} of its text tower {name}: missing", fetch)
 
 
 def _unread(folder: Path, error: Exception) -> WeightsMismatch:

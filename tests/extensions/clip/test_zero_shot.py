@@ -288,7 +288,7 @@ def test_identity_knows_files_and_prompts_and_workers_get_no_network(tiny):
 def test_shipped_models_state_their_facts_and_how_to_get_them():
     place = config_files("model")["biomedclip"].parent
     facts = {model.name: model for model in known_models(place)}
-    assert facts.keys() == {"biomedclip", "eyeclip", "medsiglip"}
+    assert facts.keys() == {"biomedclip", "eyeclip", "flair", "medsiglip"}
     assert "hf download google/medsiglip-448" in towers_module._fetch("checkpoints/medsiglip-448")
     assert "github.com/Michi-3000/EyeCLIP" in towers_module._fetch("checkpoints/EyeCLIP.pt")
 
