@@ -104,7 +104,8 @@ def test_a_run_that_turns_out_dearer_stops_at_the_limit_with_what_was_spent_befo
         ask(server, "--estimate")
         assert ask(server, "--max_cost", "0.05") == INCOMPLETE
         spent = sum((2 * r.tokens_in + 8 * r.tokens_out) / 1e6 for r in stored().values())
-    assert 0.05 - 0.0028 < spent <= 0.05
+    in_flight = 32 * 0.0028  # at most, sent before the first dear reply was read; without a limit 0.588 are spent
+    assert 0.05 - 0.0028 < spent <= 0.05 + in_flight
 
 
 def test_a_model_of_this_machine_is_refused(folder):
