@@ -430,11 +430,9 @@ class Experiment(LightningCLI):
             expected = "a checkpoint with the optimiser's state, which best.ckpt leaves out"
             cure = "name last.ckpt of that run, or start from a model of its weights: `weights merge`"
             raise BadArgument("--ckpt_path", place, expected, cure)
-        if not self._continues and most not in (None, -1) and done >= int(most or 0) > 0:
+        if not self._continues and most and 0 < most <= done:
             expected = f"more than the {done} epochs of {place}, whose training goes on"
-            raise BadArgument(
-                "trainer.max_epochs", most, expected, f"set trainer.max_epochs to {done + int(most or 0)}"
-            )
+            raise BadArgument("trainer.max_epochs", most, expected, f"set trainer.max_epochs to {done + most}")
 
     def _without_searches(self, theirs: Mapping[str, Any]) -> None:
         """Leave out Lightning's searches for a rate and a batch size in a continued run, which has what they found."""

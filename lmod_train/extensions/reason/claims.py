@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from lmod_train.core.types import Fact
+from lmod_train.core.types import Fact, Record
 
 VERSION = 1
 """Of the bounds below."""
@@ -35,6 +35,11 @@ NEAR, FAR = 1.0, 1.1
 
 SECTORS = ("inferior", "superior", "nasal", "temporal")
 """In the order of the ISNT rule, the widest first."""
+
+
+def facts_by_name(record: Record) -> Facts:
+    """Return the facts of a record's image by name; empty without any."""
+    return {fact.name: fact for fact in record.facts}
 
 
 BOUNDS = (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lmod_train.core.types import Record, Reply
-from lmod_train.extensions.reason.claims import TOLERANCE, Facts
+from lmod_train.extensions.reason.claims import TOLERANCE, Facts, facts_by_name
 from lmod_train.extensions.reason.reading import distinct_claims
 from lmod_train.extensions.reason.scores import Cell, Held
 from lmod_train.scoring.items import group_of
@@ -59,7 +59,7 @@ class Rewards:
         for record in records:
             if record.facts:  # an eye counts once, however many questions there are about it
                 eye = record.image_sha256 or record.id
-                eyes[record.source, task.truth(record)][eye] = group_of(record), _facts_of(record)
+                eyes[record.source, task.truth(record)][eye] = group_of(record), facts_by_name(record)
         self._cells = {place: Cell(list(own.values()), tolerance) for place, own in eyes.items()}
 
     def __call__(self, reply: str, record: Record) -> Reward:
@@ -89,12 +89,8 @@ class Rewards:
         if self._task.prediction(record, reply).answer != truth:
             return None
         cell = self._cells.get((record.source, truth)) or Cell([], self._tolerance)
-        facts, patient = _facts_of(record), group_of(record)
+        facts, patient = facts_by_name(record), group_of(record)
         return [cell.held(claim, patient, facts) for claim in distinct_claims(reply)]
-
-
-def _facts_of(record: Record) -> Facts:
-    return {fact.name: fact for fact in record.facts}
 
 
 def _worth(one: Held) -> float:

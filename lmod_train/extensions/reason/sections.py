@@ -11,7 +11,7 @@ from typing import ClassVar
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.tables import Cell, Estimate, Table, table
 from lmod_train.core.types import Prediction, Score
-from lmod_train.extensions.reason.claims import BOUNDS, TOLERANCE, VERSION, Claim, Facts, number, word
+from lmod_train.extensions.reason.claims import BOUNDS, TOLERANCE, VERSION, Claim, Facts, facts_by_name, number, word
 from lmod_train.extensions.reason.reading import claims_in, distinct_claims
 from lmod_train.extensions.reason.scores import (
     FEWEST,
@@ -123,7 +123,7 @@ def explained(prediction: Prediction, task: Task) -> Explained:
         truth if isinstance(truth, str) else "",
         given if isinstance(given, str) else "",
         group_of(record),
-        {fact.name: fact for fact in record.facts},
+        facts_by_name(record),
         distinct_claims(prediction.reply),
     )
 
@@ -218,7 +218,7 @@ def _strips(results: Results, runs: Runs) -> Iterator[Part]:
 
 def _row(name: str, item: Item, prediction: Prediction, held: HeldReply) -> list[Cell]:
     record = prediction.record
-    facts = {fact.name: fact for fact in record.facts}
+    facts = facts_by_name(record)
     subjects = [name for one in held.claims for name in _measured_by(one.claim) if name in facts]
     measured = ", ".join(dict.fromkeys(f"{name} {_value(facts, name)}" for name in subjects))
     truth = f"{record.answer}; measured: {measured or 'nothing that is claimed'}"

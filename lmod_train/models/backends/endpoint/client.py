@@ -114,12 +114,7 @@ class Client:
         return self._key.hide(parsed(text))
 
     async def _answer(
-        self,
-        method: str,
-        path: str,
-        content: bytes = b"",
-        more: Mapping[str, str] | None = None,
-        most: int = MOST_BYTES,
+        self, method: str, path: str, content: bytes, more: Mapping[str, str], most: int
     ) -> tuple[int, dict[str, str], str]:
         """Return status, headers with names in lower case, and text of a response; redirects are not followed.
 
@@ -136,7 +131,7 @@ class Client:
             "Accept-Encoding": "identity",
             "User-Agent": "lmod-train",
         }
-        sent = {name: value for name, value in {**sent, **(more or {})}.items() if value}
+        sent = {name: value for name, value in {**sent, **more}.items() if value}
         async with self._connections.response(method, path, sent, content) as response:
             headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
             try:
@@ -149,10 +144,9 @@ class Client:
 
     async def models(self) -> list[str]:
         """Return the names of the models on the server; [] if it does not list them."""
+        text = await self.exchange("GET", "/models", timeout=min(self._timeout, LISTING))
         try:
-            async with asyncio.timeout(min(self._timeout, LISTING)):
-                _, _, text = await self._answer("GET", "/models")
-            return [str(model["id"]) for model in self._key.hide(parsed(text))["data"]]
+            return [str(model["id"]) for model in self.read(text)["data"]] if isinstance(text, str) else []
         except Exception:
             return []  # `transformers serve` answers 500 without a hub cache; the list is only used in a message
 
@@ -169,7 +163,7 @@ class _Undecodable(Exception):
     pass
 
 
-async def _read(parts: Any, encoding: str, most: int = MOST_BYTES) -> bytes:
+async def _read(parts: Any, encoding: str, most: int) -> bytes:
     """Return the body of a response, unpacked; packed though it was asked for as it is, it is at most packed once.
 
     Raises:
