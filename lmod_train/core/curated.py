@@ -99,8 +99,12 @@ class Curated:
             _check_source(root, file)
         return file
 
-    def rgb(self, name: str) -> Image:
+    def rgb(self, name: str, coarse: int = 0) -> Image:
         """Return an image as RGB, its pixels as stored.
+
+        Args:
+            name: The image.
+            coarse: Side in pixels of which a JPEG may be decoded, at least, to be quick; 0 for its own size.
 
         Raises:
             LeavesFolder: See `file`.
@@ -108,7 +112,7 @@ class Curated:
         """
         file = self.file(name)
         try:
-            image = open_picture(file)
+            image = open_picture(file, coarse)
             image.info.clear()  # profiles and comments, which Pillow would write again
             return image if image.mode == "RGB" else image.convert("RGB")  # converting to itself is a copy
         except UNREADABLE as error:

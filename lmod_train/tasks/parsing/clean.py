@@ -21,22 +21,31 @@ _BUT = re.compile(r"\sbut\s", re.IGNORECASE)
 _NOT_SO_MUCH = re.compile(r"与其说(?:这?是|为)?[^,。;\n]{1,30},?(?=不如说)")
 
 
-@cache  # every condition's names three times: compiled where a reply is read, not with every command
-def _contrasts() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of "not X but Y" and of "Male rather than female"."""
-    name = pattern_of(form for term in (*CONDITIONS, *SEXES) for form in forms_of(term.name) if form.isascii())
+@cache
+def _name() -> str:
+    """Return the pattern of every condition and sex, which takes long to compile."""
+    return pattern_of(form for term in (*CONDITIONS, *SEXES) for form in forms_of(term.name) if form.isascii())
+
+
+@cache
+def _not_but() -> re.Pattern[str]:
+    """Return the pattern of "not X but Y"; compiled for the first text with its word, as `_rather`."""
     no_limits = "(?i:only|just|merely|simply|sure|certain|clear|possible|know|to)(?![a-z])"
-    not_but = re.compile(
+    return re.compile(
         rf"(?P<denied>(?:(?<![a-z])(?i:not)|n't)\s(?!{no_limits})"
         rf"[^.;:,\n?!]{{1,60}}?(?<!\sno)),?\s(?i:but)\s(?:(?i:rather|instead|of)\s){{0,2}}"
-        rf"(?P<asserted>(?:(?i:an?|the)\s)?(?:(?i:{any_of(entry('modifiers.modifiers.en'))})\s){{0,2}}{name}"
+        rf"(?P<asserted>(?:(?i:an?|the)\s)?(?:(?i:{any_of(entry('modifiers.modifiers.en'))})\s){{0,2}}{_name()}"
         r"(?:\s(?i:one|patient|eye|person|subject|fundus|retina|image))?)(?=[\"')\]]{0,3}\s{0,3}(?:[.;,\n]|$))"
     )
-    rather = re.compile(
-        rf"(?P<asserted>(?:^|(?<=[\n.;:]))\s?(?:(?i:an?|most|more|likely|probably)\s){{0,3}}{name}),?\s"
-        rf"(?i:{_RATHER.pattern})\s(?:(?i:an?)\s)?(?P<denied>{name})(?=\s?(?:[.;,\n]|$))"
+
+
+@cache
+def _rather() -> re.Pattern[str]:
+    """Return the pattern of "Male rather than female"."""
+    return re.compile(
+        rf"(?P<asserted>(?:^|(?<=[\n.;:]))\s?(?:(?i:an?|most|more|likely|probably)\s){{0,3}}{_name()}),?\s"
+        rf"(?i:{_RATHER.pattern})\s(?:(?i:an?)\s)?(?P<denied>{_name()})(?=\s?(?:[.;,\n]|$))"
     )
-    return not_but, rather
 
 
 def split_contrasts(text: str) -> str:
@@ -52,11 +61,10 @@ def split_contrasts(text: str) -> str:
         >>> split_contrasts("It does not look like AMD but drusen may be there.")
         'It does not look like AMD but drusen may be there.'
     """
-    not_but, rather = _contrasts()
     if _RATHER.search(text):
-        text = rather.sub(r"\g<asserted>; not \g<denied>", text)
+        text = _rather().sub(r"\g<asserted>; not \g<denied>", text)
     text = _NOT_SO_MUCH.sub("", text)
-    return not_but.sub(r"\g<denied>; it is \g<asserted>", text) if _BUT.search(text) else text
+    return _not_but().sub(r"\g<denied>; it is \g<asserted>", text) if _BUT.search(text) else text
 
 
 _HAN = "(?:糖尿病|高血压)性?"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from PIL import Image
 from tqdm import tqdm
@@ -24,6 +24,9 @@ SHOWN = 5
 
 FLAT = 3
 """Largest difference (0 to 255) between the brightest and the darkest value of a channel in a blank image."""
+
+COARSE = 256
+"""Side in pixels of which a JPEG is decoded at least: the whole file is read, an eighth of its pixels computed."""
 
 MANY_BLANK = 0.1
 """Share of blank images above which the check fails."""
@@ -49,11 +52,12 @@ def records(subject: Subject) -> Iterator[CheckResult]:
     yield from _failed("malformed", broken, "records that are not well formed")
     named = sorted({image for record in asked for image in record.image})
     opened = _evenly(named, subject.images)
-    unread, blank, small = unreadable_blank_and_small(subject.data.images, opened)
+    seen = looked_at(subject.data.images, opened)
+    unread = [why for why, *_ in seen.values() if why]
     yield from _failed("unread", unread, "images that cannot be read")
-    yield from _blank(blank, len(opened))
-    yield from _small(small, len(opened))
-    changed = other_files(subject.data.images, asked, set(opened) if not unread else set())
+    yield from _blank([name for name, one in seen.items() if one.blank], len(opened))
+    yield from _small([name for name, one in seen.items() if one.small], len(opened))
+    changed = [] if unread else other_files(asked, seen)
     yield from _failed("changed", changed, "images that are not the files that were curated")
     if not broken and not unread and not changed:
         text = sum(not r.image for r in asked) / len(asked)
@@ -79,46 +83,50 @@ def problems(record: Record) -> list[str]:
     return found
 
 
-def unreadable_blank_and_small(images: Curated, names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Return why images cannot be decoded, and the names of those of one colour and of the small ones."""
+class Seen(NamedTuple):
+    """Why an image cannot be decoded or "", its file's SHA-256, and whether it has one colour or is small."""
 
-    def examined(name: str) -> tuple[str, str, str]:
+    unread: str = ""
+    sha256: str = ""
+    blank: bool = False
+    small: bool = False
+
+
+def looked_at(images: Curated, names: Sequence[str]) -> dict[str, Seen]:
+    """Return name -> what the image shows. A JPEG is decoded coarsely; wholly where that could be of one colour."""
+
+    def seen(name: str) -> Seen:
         try:
-            picture = images.rgb(name)
+            picture = images.rgb(name, coarse=COARSE)
+            if blank := is_blank(picture, 2 * FLAT):
+                blank = is_blank(images.rgb(name))
         except LmodError as error:
-            return str(error).partition("\n")[0], "", ""
-        return "", name if is_blank(picture) else "", name if min(picture.size) < SMALL else ""
+            return Seen(str(error).partition("\n")[0])
+        return Seen("", sha256_of(images.file(name)), blank, min(picture.size) < SMALL)
 
     with ThreadPoolExecutor(4) as pool:
-        found = list(tqdm(pool.map(examined, names), total=len(names), desc="images", leave=False, disable=None))
-    unread, blank, small = ([row[i] for row in found if row[i]] for i in range(3))
-    return unread, blank, small
+        found = tqdm(pool.map(seen, names), total=len(names), desc="images", leave=False, disable=None)
+        return dict(zip(names, found, strict=True))
 
 
-def other_files(images: Curated, records: Sequence[Record], names: Collection[str]) -> list[str]:
+def other_files(records: Sequence[Record], seen: Mapping[str, Seen]) -> list[str]:
     """Return those of some images whose file has another SHA-256 than its records state, with one record.
 
     An image whose record states none is passed over.
     """
-    stated = {n: (d, r.id) for r in records for n, d in zip(r.image, r.image_sha256, strict=False) if n in names and d}
-    with ThreadPoolExecutor(4) as pool:
-        read = pool.map(lambda name: sha256_of(images.file(name)), stated)
-        return [
-            f"{name} (record {id})"
-            for (name, (digest, id)), own in zip(stated.items(), read, strict=True)
-            if own != digest
-        ]
+    stated = {n: (d, r.id) for r in records for n, d in zip(r.image, r.image_sha256, strict=False) if n in seen and d}
+    return [f"{name} (record {id})" for name, (digest, id) in stated.items() if seen[name].sha256 != digest]
 
 
-def is_blank(picture: Image.Image) -> bool:
-    """Return whether a picture has one colour, up to compression noise.
+def is_blank(picture: Image.Image, flat: int = FLAT) -> bool:
+    """Return whether a picture has one colour, up to compression noise: no channel has a larger difference than `flat`.
 
     Example:
         >>> is_blank(Image.new("RGB", (4, 4), "grey")), is_blank(Image.linear_gradient("L").convert("RGB"))
         (True, False)
     """
     spread: Any = picture.convert("RGB").getextrema()
-    return all(high - low <= FLAT for low, high in spread)
+    return all(high - low <= flat for low, high in spread)
 
 
 def _blank(blank: Sequence[str], opened: int) -> Iterator[CheckResult]:

@@ -1,8 +1,10 @@
 """The checks of training records, of their images and of the balance of answers."""
 
+import hashlib
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -10,7 +12,7 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.types import Message, Part
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.training.doctor.data import SHOWN, balance, problems, records, unreadable_blank_and_small
+from lmod_train.training.doctor.data import FLAT, SHOWN, balance, is_blank, looked_at, problems, records
 from lmod_train.training.doctor.subject import Subject
 from tests.tiny import hashed, record
 from tests.tiny import write_curated as written
@@ -68,11 +70,34 @@ def test_images_that_cannot_be_read_fail_and_the_first_are_listed(tmp_path):
     write_curated(tmp_path, asked)
     for i in range(7):
         (tmp_path / f"{i}.png").unlink()
-    unread, blank, small = unreadable_blank_and_small(Curated(tmp_path), [f"{i}.png" for i in range(8)])
-    assert len(unread) == 7 and not blank and not small
+    seen = looked_at(Curated(tmp_path), [f"{i}.png" for i in range(8)]).values()
+    assert sum(bool(one.unread) for one in seen) == 7 and not any(one.blank or one.small for one in seen)
     (failed,) = records(subject(tmp_path, asked))
     assert failed.level == "fail" and failed.what.startswith("7 images that cannot be read")
     assert failed.what.endswith(f"and {7 - SHOWN} more")
+
+
+@pytest.mark.parametrize(("suffix", "side"), [("jpg", 900), ("png", 90)])
+def test_what_an_image_shows_is_that_of_its_whole_decoding(tmp_path, suffix, side):
+    random = np.random.default_rng(0)
+    drawn = {}
+    for most in range(2 * FLAT + 6):  # one colour with differences of up to `most`, wholly and in a speck alone
+        pixels = np.full((side + 200, side, 3), 100, np.uint8)
+        speck = pixels.copy()
+        pixels += random.integers(0, most + 1, pixels.shape, dtype=np.uint8)
+        speck[side // 2, side // 3] += 12 * most
+        drawn |= {f"{most}.{suffix}": pixels, f"speck-{most}.{suffix}": speck}
+    drawn[f"small.{suffix}"] = random.integers(0, 255, (31, 500, 3), np.uint8)
+    for name, pixels in drawn.items():
+        Image.fromarray(pixels).save(tmp_path / name, quality=95, subsampling=0)
+    whole = (tmp_path / f"5.{suffix}").read_bytes()
+    (tmp_path / f"cut.{suffix}").write_bytes(whole[: len(whole) * 9 // 10])
+    seen = looked_at(Curated(tmp_path), [*drawn, f"cut.{suffix}"])
+    for name in drawn:
+        picture, one = Curated(tmp_path).rgb(name), seen[name]
+        assert (one.blank, one.small) == (is_blank(picture), "small" in name) and not one.unread, name
+        assert one.sha256 == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+    assert {True, False} == {one.blank for one in seen.values()} and "cannot be read" in seen[f"cut.{suffix}"].unread
 
 
 def test_only_the_configured_number_of_images_is_opened_and_reported(tmp_path):
