@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+_SAFE = re.compile(r"[A-Za-z0-9][ -\[\]-~]*|")
+"""ASCII text that a cell shows as it is: it begins no formula and holds no backslash."""
 _COMMANDS = re.compile(
     "["
     "\x00-\x1f\x7f-\x9f"  # C0, delete, C1: line breaks, escape sequences
@@ -80,7 +82,9 @@ def for_csv(value: object) -> str:
     """
     if value is None or isinstance(value, bool | int | float):
         return "" if value is None else str(value)
-    text = _COMMANDS.sub(_code, _WRITTEN.sub(r"\\u005c", str(value)))
+    if _SAFE.fullmatch(text := str(value)):
+        return text
+    text = _COMMANDS.sub(_code, _WRITTEN.sub(r"\\u005c", text))
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 

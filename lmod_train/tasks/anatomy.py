@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -158,6 +159,12 @@ def description(sample: Sample, options: Sequence[str] = ()) -> str:
     sided = any(term_name(option) in ("left eye", "right eye") for option in options)
     sentences = [f"This is a {patient.laterality} eye."] if patient.laterality and not sided else []
     sentences += [f"Image quality: {patient.quality.rstrip('.')}."] if patient.quality else []
-    named = [re.compile(pattern_of(forms_of(option))) for option in options]
+    named = list(map(_named, options))
     sentences = [sentence for sentence in sentences if not any(option.search(sentence) for option in named)]
     return f"({' '.join(sentences)})" if sentences else ""
+
+
+@cache
+def _named(option: str) -> re.Pattern[str]:
+    """Return a pattern of every form of an option."""
+    return re.compile(pattern_of(forms_of(option)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from lmod_train.core.artifacts.parquet import check_filled, each_row, read_rows,
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.core.errors import BadArgument, CuratedDamaged, NotAsked
 from lmod_train.core.links import check_link
-from lmod_train.core.types import Box, Fact, Message, Part, Patient, Record, Region
+from lmod_train.core.types import Box, Fact, Message, Part, Patient, Record, Region, fields_of
 
 
 def record_id(task: str, source: str, key: str, *rest: str) -> str:
@@ -47,17 +47,17 @@ def chain_id(source: str, chain: str) -> str:
 
 def record_row(record: Record) -> dict[str, Any]:
     """Return the record as a row of `RECORD_SCHEMA`."""
-    row = {f.name: getattr(record, f.name) for f in fields(Record)}
-    row["messages"] = [{"role": m.role, "parts": [asdict(p) for p in m.parts]} for m in record.messages]
-    row["regions"] = [{"id": r.id, "structure": r.structure, **asdict(r.box)} for r in record.regions]
+    row = fields_of(record)
+    row["messages"] = [{"role": m.role, "parts": list(map(fields_of, m.parts))} for m in record.messages]
+    row["regions"] = [{"id": r.id, "structure": r.structure, **fields_of(r.box)} for r in record.regions]
     row["tags"] = [{"key": k, "value": v} for k, v in sorted(record.tags.items())]
-    row["patient"] = {name: value for name, value in asdict(record.patient).items() if name != "visit"}
+    row["patient"] = {name: value for name, value in fields_of(record.patient).items() if name != "visit"}
     row["facts"] = list(map(_fact_row, record.facts))
     return row
 
 
 def _fact_row(fact: Fact) -> dict[str, Any]:
-    row = asdict(fact)
+    row = fields_of(fact)
     value = row.pop("value")
     is_word = isinstance(value, str)
     return row | {"number": None if is_word else value, "word": value if is_word else None}

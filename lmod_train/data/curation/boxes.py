@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -74,7 +75,11 @@ class Shape:
 
 
 def read_boxes(
-    sample: Sample, orientation: int = 1, rule: BoxRule = DEFAULT_RULE, shapes: list[Shape] | None = None
+    sample: Sample,
+    orientation: int = 1,
+    rule: BoxRule = DEFAULT_RULE,
+    shapes: list[Shape] | None = None,
+    hashes: dict[Path, str] | None = None,
 ) -> tuple[Sample, tuple[Dropped, ...]]:
     """Return the sample with a region for every structure in its outlines and masks, after those it had already.
 
@@ -93,6 +98,7 @@ def read_boxes(
         orientation: EXIF orientation by which the photograph was turned.
         rule: How annotations become boxes.
         shapes: Where the pixels of structures are added, for facts; empty at the end if an annotation is not trusted.
+        hashes: Where the SHA-256 of each mask file is added that was read as a whole.
     """
     frame, regions, listed = Frame(sample.size, orientation), list[Region](), list[Dropped]()
     shapes = [] if shapes is None else shapes
@@ -107,7 +113,7 @@ def read_boxes(
             shapes += _drawn(outline, region, frame)
             listed += [Dropped.of(sample, "boxes", "outline_far_part", far, "part")] if far else []
         for mask in sample.masks:
-            found, notes = _regions_in(mask, frame, rule, shapes)
+            found, notes = _regions_in(mask, frame, rule, shapes, hashes)
             regions += found
             listed += [Dropped(sample.source, sample.key, str(mask.path), "boxes", *note, "part") for note in notes]
     except Untrusted as error:
@@ -213,40 +219,44 @@ def _drawn(outline: Outline, region: Region, frame: Frame) -> Iterator[Shape]:
 
 
 def _regions_in(
-    mask: MaskFile, frame: Frame, rule: BoxRule, shapes: list[Shape]
+    mask: MaskFile, frame: Frame, rule: BoxRule, shapes: list[Shape], hashes: dict[Path, str] | None
 ) -> tuple[list[Region], list[tuple[str, str]]]:
     """Return the regions of a mask in pixels of the upright photograph, and (reason, detail) of what is listed."""
     regions, notes = [], []
-    for name, inside, orientation in structures_in(mask, frame, rule):
-        extent = extent_of(inside, name, rule.specks)
-        shapes.append(_shape(name, inside, orientation))
-        if extent is not None:
-            regions.append(Region(name, turn(extent.box, orientation, inside.shape[::-1])))
-            notes += [("mask_far_component", extent.far)] if extent.far else []
+    for name, inside, orientation in structures_in(mask, frame, rule, hashes):
+        whole, size = bounding_box(inside), inside.shape[::-1]
+        if whole is None:
+            shapes.append(Shape(name, np.zeros((0, 0), dtype=np.bool_)))
+            continue
+        own, at = _cut(inside, whole), turn(whole, orientation, size)
+        upright = own if orientation == 1 else np.asarray(turned_by(Image.fromarray(own), orientation))
+        shapes.append(Shape(name, upright.copy(), at.x0, at.y0))
+        extent = _extent(*_components(own, whole), name, rule.specks, "component")
+        regions.append(Region(name, turn(extent.box, orientation, size)))
+        notes += [("mask_far_component", extent.far)] if extent.far else []
     return regions, notes if regions else [("mask_empty", "no structure in it")]
 
 
-def _shape(name: str, inside: npt.NDArray[np.bool_], orientation: int) -> Shape:
-    """Return the pixels of a structure as stored as an upright shape."""
-    box = bounding_box(inside)
-    if box is None:
-        return Shape(name, np.zeros((0, 0), dtype=np.bool_))
-    own = inside[box.y0 : box.y1, box.x0 : box.x1]
-    at = turn(box, orientation, inside.shape[::-1])
-    upright = own if orientation == 1 else np.asarray(turned_by(Image.fromarray(own), orientation))
-    return Shape(name, upright.copy(), at.x0, at.y0)
+def _cut(inside: npt.NDArray[np.bool_], box: Box) -> npt.NDArray[np.bool_]:
+    return inside[box.y0 : box.y1, box.x0 : box.x1]
 
 
 def structures_in(
-    mask: MaskFile, frame: Frame, rule: BoxRule = DEFAULT_RULE
+    mask: MaskFile, frame: Frame, rule: BoxRule = DEFAULT_RULE, hashes: dict[Path, str] | None = None
 ) -> Iterator[tuple[str, npt.NDArray[np.bool_], int]]:
     """Yield name, pixels as stored, and EXIF orientation that makes them upright, of each structure of a mask.
+
+    The SHA-256 of its file is added to `hashes`, unless only an array of it is read.
 
     Raises:
         Untrusted: The file cannot be read, or size, coding or orientation do not fit the photograph.
     """
     try:
-        image = cut_out(mask.path, b"" if mask.cut.arrays else read_bytes(mask.path), mask.cut)
+        data = b"" if mask.cut.arrays else read_bytes(mask.path)
+        if data and hashes is not None:
+            hashes[mask.path] = hashlib.sha256(data).hexdigest()
+        image = cut_out(mask.path, data, mask.cut)
+        del data
         own = orientation_of(image) if isinstance(image, Image.Image) else 1
     except UNREADABLE as error:
         raise Untrusted("mask_unreadable", detail_of(error, mask.path), mask.path) from error
@@ -457,8 +467,7 @@ def extent_of(inside: npt.NDArray[np.bool_], structure: str, specks: float = 0.0
     whole = bounding_box(inside)
     if whole is None:
         return None
-    sizes, boxes = _components(inside[whole.y0 : whole.y1, whole.x0 : whole.x1], whole)
-    return _extent(sizes, boxes, structure, specks, "component")
+    return _extent(*_components(_cut(inside, whole), whole), structure, specks, "component")
 
 
 def extent_of_polygons(
@@ -527,16 +536,36 @@ def bounding_box(inside: npt.NDArray[np.bool_]) -> Box | None:
 
 
 def _components(inside: npt.NDArray[np.bool_], at: Box) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return number of pixels and box (x0, y0, x1, y1) of every component of a part of an image."""
-    from scipy import ndimage
+    """Return number of pixels and box (x0, y0, x1, y1) of every component; of a single one its size does not matter.
+
+    Args:
+        inside: The pixels of a structure, cut to their box.
+        at: The box.
+    """
+    one = np.ones(1, dtype=np.int64), np.array([[at.x0, at.y0, at.x1, at.y1]])
+    if _is_heap(inside):
+        return one
+    from scipy import ndimage  # a fifth of a second, for which a worker need not wait
 
     labels, n = ndimage.label(inside, structure=np.ones((3, 3), dtype=np.int8))
     if n == 1:
-        return np.ones(1, dtype=np.int64), np.array([[at.x0, at.y0, at.x1, at.y1]])
+        return one
     sizes = np.bincount(labels.reshape(-1), minlength=n + 1)[1:]
     found = ndimage.find_objects(labels)
     boxes = [[at.x0 + c.start, at.y0 + r.start, at.x0 + c.stop, at.y0 + r.stop] for r, c in found]
     return sizes, np.array(boxes)
+
+
+def _is_heap(inside: npt.NDArray[np.bool_]) -> bool:
+    """Return whether each row holds one run of pixels that touches that of the next: a component, found without labels.
+
+    Example:
+        >>> _is_heap(np.array([[1, 0, 0], [0, 1, 1]], dtype=bool)), _is_heap(np.array([[1, 0, 1]], dtype=bool))
+        (True, False)
+    """
+    first, past = inside.argmax(axis=1), inside.shape[1] - inside[:, ::-1].argmax(axis=1)
+    whole = np.count_nonzero(inside, axis=1) == past - first
+    return bool(whole.all() and (first[1:] <= past[:-1]).all() and (first[:-1] <= past[1:]).all())
 
 
 def _around(boxes: npt.NDArray[np.int64]) -> Box:

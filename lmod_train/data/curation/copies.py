@@ -13,14 +13,15 @@ brightened copies of others: see `NEAR`. The thresholds were chosen on these sam
 from __future__ import annotations
 
 import base64
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
-from scipy.ndimage import binary_erosion, gaussian_filter
 
 SIDE = 64
 """Rows and columns of a thumbnail."""
@@ -90,28 +91,28 @@ def thumbnail(image: Image.Image) -> str:
     return base64.b64encode(view.tobytes()).decode("ascii")
 
 
-def find_copies(thumbnails: Sequence[str], groups: Sequence[Hashable], near: float = NEAR) -> list[Copy]:
+def find_copies(thumbnails: Iterable[str], groups: Sequence[Hashable], near: float = NEAR) -> list[Copy]:
     """Return the pairs of photographs that are one, sorted; each pair in the orientation that fits best.
 
     Pairs within a group are not looked for: they are kept together anyway, and a video or a volume is full of them.
-    The first look takes time quadratic in the number of photographs, by matrix products (see `_maybe`); the second,
-    linear in the pairs that it leaves.
+    The first look takes time quadratic in the number of photographs, by matrix products of blocks (see `_maybe`); the
+    second, linear in the pairs that it leaves. Memory holds a kilobyte a photograph; the detail for the second look, of
+    8 kB, waits in a temporary file.
 
     Args:
         thumbnails: As `thumbnail` gives them.
         groups: What each photograph belongs to already (patient, case, augmentation family).
         near: Correlation from which two photographs are one.
     """
-    if not thumbnails:
-        return []
-    details = np.concatenate([_details(part) for part in _parts(thumbnails)])
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     best: dict[tuple[int, int], Copy] = {}
-    for orientation, first, second in _maybe(details, np.array([numbers[g] for g in groups])):
-        for i, j, correlation in _confirmed(details, orientation, first, second):
-            known = best.get((i, j))
-            if correlation >= near and (known is None or known.correlation < correlation):
-                best[i, j] = Copy(i, j, ORIENTATIONS[orientation], correlation)
+    with TemporaryFile() as file:
+        coarse = np.concatenate([_NOTHING, *(_coarse(part, file) for part in _parts(thumbnails))])
+        for orientation, first, second in _maybe(coarse, np.array([numbers[g] for g in groups])):
+            for i, j, correlation in _confirmed(file, orientation, first, second):
+                known = best.get((i, j))
+                if correlation >= near and (known is None or known.correlation < correlation):
+                    best[i, j] = Copy(i, j, ORIENTATIONS[orientation], correlation)
     return sorted(best.values())
 
 
@@ -124,22 +125,40 @@ def _field_of_view(grey: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
     return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
 
 
-def _light(grey: npt.NDArray[Any]) -> float:
-    """Return by how much the limits of darkness are lowered for an image: 1 where it is as bright as most."""
-    return min(1.0, float(np.percentile(grey, 95)) / DIM)
+def _light(grey: npt.NDArray[np.uint8]) -> float:
+    """Return by how much the limits of darkness are lowered for an image: 1 where it is as bright as most.
+
+    It is the 95th percentile of `numpy.percentile`, from sorted bytes in a fraction of the time.
+    """
+    at = 0.95 * (grey.size - 1)
+    below = int(at)
+    low, high = map(float, np.sort(grey, axis=None, kind="stable")[below : below + 2])
+    return min(1.0, (high - (high - low) * (below + 1 - at)) / DIM)
 
 
-def _parts(thumbnails: Sequence[str], size: int = 1024) -> Iterator[Floats]:
-    for start in range(0, len(thumbnails), size):
-        part = b"".join(base64.b64decode(text) for text in thumbnails[start : start + size])
-        yield np.frombuffer(part, np.uint8).reshape(-1, SIDE, SIDE).astype(np.float32)
+_NOTHING = np.zeros((0, COARSE, COARSE), np.float32)
 
 
-def _details(views: Floats) -> npt.NDArray[np.float16]:
+def _parts(thumbnails: Iterable[str], size: int = 256) -> Iterator[npt.NDArray[np.uint8]]:
+    waiting = map(base64.b64decode, thumbnails)
+    while part := b"".join(islice(waiting, size)):
+        yield np.frombuffer(part, np.uint8).reshape(-1, SIDE, SIDE)
+
+
+def _coarse(greys: npt.NDArray[np.uint8], file: BinaryIO) -> Floats:
+    """Return what the first look compares of each image, of unit length, and write its whole detail to a file."""
+    details = _details(greys)
+    file.write(details.tobytes())
+    step = SIDE // COARSE
+    return _of_unit_length(details.astype(np.float32).reshape(-1, COARSE, step, COARSE, step).sum((2, 4)), 1e-3)
+
+
+def _details(greys: npt.NDArray[np.uint8]) -> npt.NDArray[np.float16]:
     """Return local detail, of unit length; all zero where there is none."""
-    mask = np.stack(
-        [binary_erosion(view > DARK * _light(view), iterations=4, border_value=0) for view in views]
-    ).astype(np.float32)
+    from scipy.ndimage import gaussian_filter  # a fifth of a second, for which a worker need not wait
+
+    views = greys.astype(np.float32)
+    mask = _eroded(np.stack([grey > DARK * _light(grey) for grey in greys])).astype(np.float32)
 
     def blurred(values: Floats, sigma: float) -> Floats:
         weights = gaussian_filter(mask, (0, sigma, sigma)) + 1e-6
@@ -152,39 +171,62 @@ def _details(views: Floats) -> npt.NDArray[np.float16]:
     return _of_unit_length(detail, FLAT * SIDE).astype(np.float16)
 
 
+def _eroded(inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return the pixels of each image that are more than four steps, across or down, from any outside."""
+    framed = np.zeros((len(inside), SIDE + 2, SIDE + 2), dtype=np.bool_)
+    own = framed[:, 1:-1, 1:-1]
+    own[:] = inside
+    for _ in range(4):
+        across, down = framed[:, 1:-1, :-2] & framed[:, 1:-1, 2:], framed[:, :-2, 1:-1] & framed[:, 2:, 1:-1]
+        own &= across & down
+    return own
+
+
 def _of_unit_length(values: Floats, least: float) -> Floats:
     """Return each image divided by its length; those shorter than `least` stay shorter than 1."""
     axes = tuple(range(1, values.ndim))
     return np.asarray(values / np.maximum(np.sqrt((values * values).sum(axes, keepdims=True)), least), np.float32)
 
 
-def _maybe(
-    details: npt.NDArray[np.float16], groups: Numbers, size: int = 1024
-) -> Iterator[tuple[int, Numbers, Numbers]]:
-    """Yield (orientation, places of one, places of the other) of pairs of different groups that might be one."""
-    step = SIDE // COARSE
-    coarse = details.astype(np.float32).reshape(-1, COARSE, step, COARSE, step).sum((2, 4))
-    coarse = _of_unit_length(coarse, 1e-3)
-    flat = coarse.reshape(len(coarse), -1)
-    for orientation in range(len(ORIENTATIONS)):
-        turned = _turned(coarse, orientation).reshape(flat.shape)
-        for start in range(0, len(flat), size):
-            alike = flat[start : start + size] @ turned[start:].T
+def _maybe(coarse: Floats, groups: Numbers, size: int = 1024) -> Iterator[tuple[int, Numbers, Numbers]]:
+    """Yield (orientation, places of one, places of the other) of pairs of different groups that might be one.
+
+    Each block of photographs is compared with itself and with those behind it, in one orientation after the other.
+    """
+    starts = range(0, len(coarse), size)
+    for start, behind in ((one, other) for one in starts for other in starts if one <= other):
+        for orientation in range(len(ORIENTATIONS)):
+            turned = _turned(coarse[behind : behind + size], orientation)
+            alike = np.tensordot(coarse[start : start + size], turned, ((1, 2), (1, 2)))
             first, second = np.nonzero(alike >= MAYBE)
-            other = (first < second) & (groups[first + start] != groups[second + start])
-            yield orientation, first[other] + start, second[other] + start
+            first, second = first + start, second + behind
+            other = (first < second) & (groups[first] != groups[second])
+            yield orientation, first[other], second[other]
 
 
 def _confirmed(
-    details: npt.NDArray[np.float16], orientation: int, first: Numbers, second: Numbers, size: int = 2048
+    file: BinaryIO, orientation: int, first: Numbers, second: Numbers, size: int = 256
 ) -> Iterator[tuple[int, int, float]]:
     """Yield (place, place, correlation) of the pairs as the second look finds them, from `MAYBE`."""
     for start in range(0, len(first), size):
         i, j = first[start : start + size], second[start : start + size]
-        one, other = details[i].astype(np.float32), _turned(details[j].astype(np.float32), orientation)
+        one, other = _details_of(i, file), _turned(_details_of(j, file), orientation)
         alike = np.max([_shifted(one, other, dx, dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)], axis=0)
         for k in np.flatnonzero(alike >= MAYBE).tolist():
             yield int(i[k]), int(j[k]), round(min(float(alike[k]), 1.0), 3)
+
+
+def _details_of(places: Numbers, file: BinaryIO) -> Floats:
+    """Return the detail of photographs, as `_coarse` has written it."""
+    different, back = np.unique(places, return_inverse=True)
+    held = bytearray()
+    for place in different.tolist():
+        file.seek(place * _DETAIL.itemsize)
+        held += file.read(_DETAIL.itemsize)
+    return np.frombuffer(held, _DETAIL)[back].astype(np.float32)
+
+
+_DETAIL = np.dtype((np.float16, (SIDE, SIDE)))
 
 
 def _turned(values: Floats, orientation: int) -> Floats:

@@ -39,6 +39,7 @@ def divide(
     samples: Sequence[Sample],
     images: ImageIndex,
     prepared: Mapping[Place, Prepared],
+    thumbnails: Mapping[Place, str],
     ratios: Sequence[float],
     seed: int,
     by: Literal["group", "image"],
@@ -52,6 +53,7 @@ def divide(
         samples: Of all sources.
         images: That they show.
         prepared: What became of each image, by source and key.
+        thumbnails: Of the images that have one, by which copies are found.
         ratios: Shares of train, val and test.
         seed: Of the splits.
         by: ``image`` is the published protocol, in which images of one patient may be in different splits.
@@ -59,9 +61,8 @@ def divide(
     sharing = list(pairs_to_join(samples, images))
     joined, _ = families(samples, sharing)
     shown = grouped(images, joined)
-    usable = {place: done for place, done in prepared.items() if done.dropped is None}
-    alike = same_files(shown, {place: done.files[0] for place, done in usable.items()})
-    alike += likenesses(shown, {place: done.thumbnail for place, done in usable.items()})
+    alike = same_files(shown, {place: done.files[0] for place, done in prepared.items() if done.dropped is None})
+    alike += likenesses(shown, thumbnails)
     contradictory = contradictions(shown, alike)
     out = {(d.source, d.key) for d in contradictory}
     if by == "group":

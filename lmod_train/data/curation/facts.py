@@ -144,7 +144,7 @@ def _disc_facts(sample: Sample, disc: _Placed, cup: _Placed) -> Iterator[Fact]:
     nasal = _nasal_side(sample, window[0] + centre[1])
     names = {"superior": "superior", "inferior": "inferior"}
     names |= {nasal: "nasal", "left" if nasal == "right" else "right": "temporal"} if nasal else {}
-    rims = {name: _rim(outer, inner, centre, SECTORS[side]) for side, name in names.items()}
+    rims = dict(zip(names.values(), _rims(outer, inner, centre, [SECTORS[side] for side in names]), strict=True))
     for name, rim in rims.items():
         yield Fact(f"rim.{name}", rim, "disc diameters", GRADERS / 2, "outlines of disc and cup")
     first, *others = sorted(rims, key=rims.__getitem__)
@@ -169,35 +169,34 @@ def _fovea(sample: Sample) -> Point | None:
     return None if box is None else ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
 
 
-def _rim(disc: Mask, cup: Mask, centre: Point, middle: int) -> float:
-    """Return the width of the rim in a sector, in disc diameters along each ray, the mean of its rays."""
-    angles = np.deg2rad(np.arange(middle - HALF_SECTOR, middle + HALF_SECTOR + 1, BETWEEN_RAYS))
-    ahead, behind, inside = (
-        _reach(mask, centre, at) for mask, at in ((disc, angles), (disc, angles + np.pi), (cup, angles))
-    )
-    return float(np.mean((ahead - inside) / (ahead + behind)))
+def _rims(disc: Mask, cup: Mask, centre: Point, middles: Sequence[int]) -> list[float]:
+    """Return the width of the rim in each sector, in disc diameters along each ray, the mean of its rays."""
+    rays = [np.arange(middle - HALF_SECTOR, middle + HALF_SECTOR + 1, BETWEEN_RAYS) for middle in middles]
+    angles = np.deg2rad(np.concatenate(rays))
+    ahead, inside = _reach((disc, cup), centre, angles)
+    (behind,) = _reach((disc,), centre, angles + np.pi)
+    return [float(np.mean(rim)) for rim in np.split((ahead - inside) / (ahead + behind), len(rays))]
 
 
-def _reach(mask: Mask, centre: Point, angles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return how far a mask reaches from a point along each angle, in pixels; 0 where it has no pixel there."""
-    away = np.arange(0.125, float(np.hypot(*mask.shape)), 0.25)
+def _reach(masks: Sequence[Mask], centre: Point, angles: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
+    """Return how far each mask reaches from a point along each angle, in pixels; 0 where it has no pixel there."""
+    height, width = masks[0].shape
+    away = np.arange(0.125, float(np.hypot(height, width)), 0.25)
     rows = np.rint(centre[0] - np.outer(np.sin(angles), away)).astype(np.int64)
     columns = np.rint(centre[1] + np.outer(np.cos(angles), away)).astype(np.int64)
-    within = (rows >= 0) & (rows < mask.shape[0]) & (columns >= 0) & (columns < mask.shape[1])
-    hit = np.zeros(rows.shape, dtype=np.bool_)
-    hit[within] = mask[rows[within], columns[within]]
-    reach: npt.NDArray[np.float64] = (np.where(hit, away, -0.125).max(axis=1) + 0.125) * hit.any(axis=1)
-    return reach
+    within = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    hits = [within & mask[rows.clip(0, height - 1), columns.clip(0, width - 1)] for mask in masks]
+    return [(np.where(hit, away, -0.125).max(axis=1) + 0.125) * hit.any(axis=1) for hit in hits]
 
 
 def _lesion_facts(drawn: Mapping[str, _Placed], fovea: Point | None) -> Iterator[Fact]:
     """Yield number and area of lesions of each kind, and the distance of the nearest to the fovea if that is known."""
-    from scipy import ndimage
-
     disc = drawn["optic disc"].inside if "optic disc" in drawn else None
     for name in LESIONS:
         if name not in drawn:
             continue
+        from scipy import ndimage  # a fifth of a second, which most sources need not wait for
+
         own, origin = drawn[name], f"masks of {name} and optic disc"
         number = int(ndimage.label(own.inside, structure=np.ones((3, 3), dtype=np.int8))[1])
         yield Fact(f"lesion.{name}.number", float(number), "components", origin=f"mask of {name}")

@@ -44,10 +44,10 @@ def likenesses(samples: Sequence[Sample], thumbnails: Mapping[Place, str]) -> li
     """
     found = []
     for modality in sorted({s.modality for s in samples}):
-        shown = [s for s in samples if s.modality == modality and thumbnails.get(place_of(s))]
+        shown = [s for s in samples if s.modality == modality and place_of(s) in thumbnails]
         groups = [(s.source, s.group, tuple(sorted(s.labels.items()))) for s in shown]
         near = NEAR if modality in FUNDUS else NEAR_ELSEWHERE
-        copies = find_copies([thumbnails[place_of(s)] for s in shown], groups, near)
+        copies = find_copies((thumbnails[place_of(s)] for s in shown), groups, near)
         found += [
             Likeness(place_of(shown[c.first]), place_of(shown[c.second]), c.orientation, c.correlation) for c in copies
         ]

@@ -7,7 +7,7 @@ import json
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from lmod_train.core.errors import BadArgument, BadSample, LmodError
-from lmod_train.core.types import Dropped, Sample
+from lmod_train.core.types import Dropped, Sample, fields_of
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.modalities import combined, unknown_words, words_of
 from lmod_train.core.vocabulary.phantoms import LICENCE
@@ -140,7 +140,7 @@ def _unusable(sample: Sample, known: Mapping[tuple[str, str], Sample]) -> Droppe
     if (first := known.get((sample.source, sample.key))) is not None:
         named = first.image.name if first.image else "a sample without an image of its own"
         return Dropped.of(sample, "read", "key_repeated", f"also the key of {named}")
-    patient = (str(value) for value in asdict(sample.patient).values())
+    patient = (str(value) for value in fields_of(sample.patient).values())
     texts = [sample.key, sample.group, sample.licence, *sample.labels, *sample.labels.values(), *patient]
     for q in sample.asked:
         texts += [q.language, q.variant, q.chain, q.chain_step, q.answer, *q.choices, *q.tags, *q.tags.values()]
@@ -154,14 +154,16 @@ def _unusable(sample: Sample, known: Mapping[tuple[str, str], Sample]) -> Droppe
 def _listed(item: Sample | Dropped, root: Path) -> str:
     """Return all that a source yielded as a line, files relative to its root and with their sizes."""
 
-    def sized(path: Path) -> list[Any]:
+    def plain(value: Any) -> Any:
+        if not isinstance(value, Path):
+            return fields_of(value)
         try:
-            return [relative(path, root), path.stat().st_size]
+            return [relative(value, root), value.stat().st_size]
         except (OSError, ValueError):  # not there, or not readable; listed when it is read
-            return [relative(path, root), None]
+            return [relative(value, root), None]
 
-    row = asdict(item) | ({"file": relative(item.file, root)} if isinstance(item, Dropped) else {})
-    return json.dumps(row, sort_keys=True, ensure_ascii=False, default=sized)
+    row = fields_of(item) | ({"file": relative(item.file, root)} if isinstance(item, Dropped) else {})
+    return json.dumps(row, sort_keys=True, ensure_ascii=False, default=plain)
 
 
 def check(item: object, source: str, where: str) -> None:
@@ -203,9 +205,16 @@ def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind) if is_dataclass(kind) else {}
 
 
+@cache
+def _parts_of(expected: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(expected), get_args(expected)
+
+
 def _wrong(value: object, expected: Any, place: str) -> str:
     """Return what is wrong with a value of a declared type in words; the empty text if nothing is."""
-    kind, inside = get_origin(expected), get_args(expected)
+    if not _hints(expected) and type(value) is expected:
+        return ""
+    kind, inside = _parts_of(expected)
     named = "None" if expected is NoneType else getattr(expected, "__name__", str(expected))
     within: Iterable[str] | None = None
     if kind in (Union, UnionType):

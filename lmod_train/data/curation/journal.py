@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import ArtifactError, CurationConflict
 from lmod_train.core.files import append_to, cut, remove, write_through
 from lmod_train.core.links import check_link
-from lmod_train.core.raw import json_of_line, last_line, lines_of
+from lmod_train.core.raw import json_of_line, last_line, lines_of, open_file
+from lmod_train.core.types import fields_of
 from lmod_train.data.curation.prepare import Prepared
+from lmod_train.data.curation.splits import Place
 
 NAME = ".journal.jsonl"
 
 
+class Thumbnails(Mapping[Place, str]):
+    """Thumbnails by source and key of the image, each read from its line of a journal when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.at: dict[Place, int] = {}
+
+    def __getitem__(self, place: Place) -> str:
+        with open_file(self.path, sys.maxsize) as file:
+            file.seek(self.at[place])
+            return str(json_of_line(file.readline())["thumbnail"])
+
+    def __iter__(self) -> Iterator[Place]:
+        return iter(self.at)
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
 class Journal:
     """An append-only file in the curated folder: settings and inputs in the first line, then one sample a line.
+
+    Attributes:
+        done: What was done, by source and key, without the thumbnails, which would fill the memory.
+        thumbnails: Of the images that have one; readable until `remove`.
 
     Args:
         out: The curated folder.
@@ -32,24 +58,27 @@ class Journal:
     def __init__(self, out: Path, header: Mapping[str, Any]) -> None:
         self.path = out / NAME
         check_link(out, self.path)
-        lines = self._complete_lines()
-        self.done: dict[tuple[str, str], Prepared] = {}
-        if lines:
-            differences = differing(lines[0], header)
-            if differences:
+        self.done: dict[Place, Prepared] = {}
+        self.thumbnails = Thumbnails(self.path)
+        end = 0
+        for line, row in self._complete_lines():
+            if end:
+                self._hold(Prepared.of(row), end)
+            elif differences := differing(row, header):
                 raise CurationConflict(out, differences)
-            for row in lines[1:]:
-                prepared = Prepared.of(row)
-                self.done[prepared.source, prepared.key] = prepared
-        self._file = append_to(self.path, errors="backslashreplace")  # JSON's own escape
-        if not lines:
-            self._write([header])
+            end += len(line)
+        self._file = append_to(self.path, newline="")
+        if not end:
+            write_through(self._file, _line(header))
 
     def append(self, prepared: Iterable[Prepared]) -> None:
         """Write what was done, one line each, and wait until it is on the disk."""
-        several = list(prepared)
-        self._write([asdict(p) for p in several])
-        self.done |= {(p.source, p.key): p for p in several}
+        several, end = list(prepared), self.path.stat().st_size
+        lines = [_line(fields_of(one)) for one in several]
+        write_through(self._file, "".join(lines))
+        for one, line in zip(several, lines, strict=True):
+            self._hold(one, end)
+            end += len(line)
 
     def close(self) -> None:
         """Close the file and leave it for the next start."""
@@ -60,19 +89,27 @@ class Journal:
         self.close()
         remove(self.path)
 
-    def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        write_through(self._file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    def _hold(self, prepared: Prepared, at: int) -> None:
+        place = prepared.source, prepared.key
+        self.done[place] = replace(prepared, thumbnail="")
+        if prepared.thumbnail:
+            self.thumbnails.at[place] = at
 
-    def _complete_lines(self) -> list[dict[str, Any]]:
+    def _complete_lines(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
         if not self.path.exists():
-            return []
+            return
         end, _ = last_line(self.path)
         cut(self.path, end)  # what a kill left of the last line, or the next one would continue it
         try:
-            return [json_of_line(line) for line in lines_of(self.path)]
+            for line in lines_of(self.path):
+                yield line, json_of_line(line)
         except ValueError as error:
             cure = f"delete {self.path} and curate again"
             raise ArtifactError(self.path, f"a line is damaged ({error})", cure) from error
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, default=fields_of) + "\n"  # ASCII, a byte a character
 
 
 def differing(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

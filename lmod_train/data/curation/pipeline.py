@@ -162,7 +162,7 @@ def curate(
             _prepare(inputs, images, plan, journal, crew, progress)
     finally:
         journal.close()
-    divided = divide(inputs.samples, images, journal.done, ratios, seed, split_by)
+    divided = divide(inputs.samples, images, journal.done, journal.thumbnails, ratios, seed, split_by)
     done = {(s.source, s.key): prepared_sample(s, journal.done) for s in inputs.samples}
     results = Results(inputs, images, done, journal.done, divided)
     written = write_results(sources, plan, results, settings, foreign, refusal)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
@@ -147,8 +149,7 @@ def numbered(sample: Sample, done: Prepared) -> Sample:
     """Return the sample as tasks see it: with size, hash, numbered regions, too small structures, and facts."""
     small = tuple(structure for structure, reason in done.lost if reason == "too_small")
     sha256 = done.files[0] if done.files else ""
-    sample = replace(sample, size=done.size, sha256=sha256, facts=done.facts)
-    return replace(sample, regions=done.regions, too_small=small)
+    return replace(sample, size=done.size, sha256=sha256, facts=done.facts, regions=done.regions, too_small=small)
 
 
 def prepare(sample: Sample, plan: Plan) -> Prepared:
@@ -161,7 +162,9 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
         return read
     done, small, orientation = read
     views = _views(plan.tasks, numbered(sample, done))
-    changed, listed = _changed(sample, small, Frame(done.size, orientation), views, plan)
+    changed, listed = (
+        _changed(sample, small, Frame(done.size, orientation), views, plan) if len(views) > 1 else ({}, [])
+    )
     written = {}
     for name, of_name in views.items():
         shown = small if not name else changed.get(name)
@@ -170,8 +173,7 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
         for marked in sorted(of_name):  # drawn after the perturbation: markers are no part of the photograph
             path = plan.out / image_path(sample.source, sample.key, marked=marked, perturbation=name)
             image = mark(shown, done.regions, done.scale) if marked else shown
-            with rooted(plan.out):  # this process may be a worker, which holds no lock
-                written[_ending(name, marked)] = write_image(path, image)
+            written[_ending(name, marked)] = write_image(path, image)
     listed = [*done.listed, *listed]
     return replace(
         done, plain=written.pop(""), marked=written.pop("marked", ""), perturbed=written, listed=tuple(listed)
@@ -210,12 +212,15 @@ def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image, int] | Pre
         return opened
     if not bits and 0 < opened.most < _LOW:
         return Prepared(sample.source, sample.key, grey=opened.most, waits=True)
-    files = (opened.sha256, *_hashes([m.path for m in sample.masks]))
     size = opened.image.size
     small, scale = shrink(opened.image, plan.longest_side)
+    small.info.clear()  # or every file written of it would be written of a copy without
     opened = replace(opened, image=small)  # four bytes a pixel less, before the masks take theirs
     shapes: list[Shape] = []
-    boxed, listed = read_boxes(replace(sample, size=size, sha256=files[0]), opened.orientation, plan.boxes, shapes)
+    hashes: dict[Path, str] = {}
+    whole = replace(sample, size=size, sha256=opened.sha256)
+    boxed, listed = read_boxes(whole, opened.orientation, plan.boxes, shapes, hashes)
+    files = (opened.sha256, *_hashes([m.path for m in sample.masks], hashes))
     kept, lost = keep_boxes(boxed, plan.box_filter, plan.cutoffs[sample.source])
     ready = number(kept, plan.seed)
     done = Prepared(
@@ -257,7 +262,8 @@ def lost(samples: Sequence[Sample]) -> list[Prepared]:
 
 def prepare_all(samples: Sequence[Sample], plan: Plan) -> list[Prepared]:
     """Prepare several samples: one job of a worker."""
-    return [prepare(sample, plan) for sample in samples]
+    with rooted(plan.out):  # this process may be a worker, which holds no lock
+        return [prepare(sample, plan) for sample in samples]
 
 
 def boxes_all(samples: Sequence[Sample], rule: BoxRule) -> list[tuple[str, tuple[int, int], Region]]:
@@ -307,9 +313,12 @@ def _checked(tasks: Sequence[Task], sample: Sample) -> Iterator[Question]:
         yield question
 
 
-def _hashes(paths: Sequence[Path]) -> tuple[str, ...]:
+def _hashes(paths: Sequence[Path], known: Mapping[Path, str] = MappingProxyType({})) -> tuple[str, ...]:
     hashes = []
     for path in paths:
+        if path in known:
+            hashes.append(known[path])
+            continue
         with suppress(OSError, ValueError), open_file(path) as file:  # what cannot be read is listed with its reason
             hashes.append(hashlib.file_digest(file, "sha256").hexdigest())
     return tuple(hashes)
@@ -393,10 +402,17 @@ def place_label(
         covered = sum(_overlap(spot, b) / spot.area for b in labels)
         return round(20 * (hidden + 10 * covered))  # steps of 5 %: less is no reason to go further from the box
 
-    spots = [_inside(x, y, size, within) for x, y in _corners(box, size, stroke)]
-    return min(spots, key=cost)
+    best, least = box, sys.maxsize
+    for x, y in _corners(box, size, stroke):
+        spot = _inside(x, y, size, within)
+        if (its_own := cost(spot)) < least:
+            best, least = spot, its_own
+        if not least:
+            break
+    return best
 
 
+@lru_cache(maxsize=1024)
 def label_size(number: int, digit: int) -> tuple[int, int]:
     """Return width and height in pixels of the label of `number` with digits `digit` pixels high."""
     left, top, right, bottom = _font(digit).getbbox(str(number))

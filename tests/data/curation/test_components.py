@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import ndimage
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Box, Outline, Sample
-from lmod_train.data.curation.boxes import BoxRule, bounding_box, extent_of, read_boxes
+from lmod_train.data.curation.boxes import BoxRule, _is_heap, bounding_box, extent_of, read_boxes
 from lmod_train.data.curation.pipeline import curate
 from tests.data.curation.world import Discs, Regions, truth_of
 from tests.tabled import tabled
@@ -94,3 +95,15 @@ def test_specks_are_listed_by_image_and_the_option_gives_the_true_boxes(tmp_path
 def _true(record):
     disc, cup = truth_of(int(record.key[-3:]))
     return {(r.structure, r.box) for r in record.regions} == {("optic disc", disc), ("optic cup", cup)}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_found_without_labels_is_one_component_and_every_disc_is(seed):
+    rng = np.random.default_rng(seed)
+    inside = rng.random(rng.integers(1, 6, 2)) < rng.uniform(0.3, 1)
+    if _is_heap(inside):
+        assert ndimage.label(inside, np.ones((3, 3)))[1] == 1
+    y, x = np.mgrid[-1 : 1 : rng.integers(3, 40) * 1j, -1 : 1 : rng.integers(3, 40) * 1j]
+    disc = x**2 + y**2 <= 1
+    assert _is_heap(disc[disc.any(axis=1)])
+    assert not _is_heap(np.hstack([np.eye(3, dtype=bool), np.zeros((3, 1), bool), np.eye(3, dtype=bool)]))

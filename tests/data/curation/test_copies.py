@@ -1,10 +1,15 @@
+import base64
+from functools import partial
+from itertools import combinations
+
 import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageOps
 from scipy.ndimage import gaussian_filter
 from scipy.stats import pearsonr
 
-from lmod_train.data.curation.copies import NEAR, ORIENTATIONS, Copy, find_copies, thumbnail
+from lmod_train.data.curation import copies
+from lmod_train.data.curation.copies import NEAR, ORIENTATIONS, SIDE, Copy, find_copies, thumbnail
 from tests.tabled import tabled
 
 TURNS = (
@@ -97,6 +102,54 @@ def test_hundreds_of_photographs_of_noise_are_no_copies():
     noise = [Image.fromarray(rng.integers(0, 256, (40, 40), np.uint8)) for _ in range(700)]
     thumbnails = [thumbnail(i) for i in noise] + some
     assert find_copies(thumbnails, list(range(len(thumbnails)))) == []
+
+
+def looked_at_one_by_one(thumbnails, groups, near):
+    """All pairs, pixel by pixel, in every orientation and shift, without blocks: what the search must find."""
+    views = np.stack([np.frombuffer(base64.b64decode(t), np.uint8).reshape(SIDE, SIDE) for t in thumbnails])
+    details = copies._details(views).astype(np.float64)
+    whole = details.reshape(-1, 16, 4, 16, 4).sum((2, 4))
+    whole /= np.maximum(np.sqrt((whole**2).sum((1, 2), keepdims=True)), 1e-3)
+    found = {}
+    for i, j in combinations(range(len(views)), 2):
+        if groups[i] == groups[j]:
+            continue
+        turns = [np.s_[:, :], np.s_[:, ::-1], np.s_[::-1, :], np.s_[::-1, ::-1]]
+        fits = []
+        for name, turn in zip(ORIENTATIONS, turns, strict=True):
+            framed = np.pad(details[j][turn], 1)
+            moved = (framed[y : y + SIDE, x : x + SIDE] for y in range(3) for x in range(3))
+            if (whole[i] * whole[j][turn]).sum() >= copies.MAYBE:
+                fits.append((round(max((details[i] * one).sum() for one in moved), 3), name))
+        best = max(fits, default=(0, ""), key=lambda fit: fit[0])
+        if best[0] >= near:
+            found[i, j] = best
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_find_what_a_look_at_every_pair_finds(seed, monkeypatch):
+    """Blocks of 8 photographs and 5 pairs, so that copies lie within blocks, across them, and at their edges."""
+    rng = np.random.default_rng(seed)
+    eyes = [fundus(100 * seed + n, 160) for n in range(6)]
+    images = [TURNS[rng.integers(4)](eyes[n]) for n in rng.integers(0, 6, 33)]
+    noisy = [np.asarray(i, float) + rng.normal(0, rng.uniform(0, 12), (160, 160, 1)) for i in images]
+    thumbnails = [thumbnail(Image.fromarray(i.clip(0, 255).astype(np.uint8))) for i in noisy]
+    groups = rng.integers(0, 20, len(images)).tolist()
+    for name, size in (("_maybe", 8), ("_confirmed", 5), ("_parts", 7)):
+        monkeypatch.setattr(copies, name, partial(getattr(copies, name), size=size))
+    expected = looked_at_one_by_one(thumbnails, groups, 0.72)
+    found = {(c.first, c.second): (c.correlation, c.orientation) for c in find_copies(iter(thumbnails), groups, 0.72)}
+    assert len(expected) > 20 and any(j == 32 for _, j in expected) and found.keys() == expected.keys()
+    for pair, (correlation, orientation) in expected.items():
+        assert found[pair] == (pytest.approx(correlation, abs=0.001), orientation)
+
+
+@tabled("light", [1.0, 0.3, 0.02])
+def test_the_limit_of_darkness_is_a_percentile(light):
+    for side in (SIDE, 2 * SIDE):
+        grey = (np.asarray(fundus(7).convert("L").resize((side, side))) * light).astype(np.uint8)
+        assert copies._light(grey) == min(1.0, np.percentile(grey, 95) / copies.DIM)
 
 
 @tabled("light", [0.15, 0.25, 1.0])

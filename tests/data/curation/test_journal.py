@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from lmod_train.core import raw
@@ -26,7 +28,10 @@ def test_what_was_done_is_known_at_the_next_start(tmp_path):
     first = Journal(tmp_path, HEAD)
     first.append([DONE, LOST])
     first.close()
-    assert Journal(tmp_path, HEAD).done == {("s", "a/ü"): DONE, ("s", "b"): LOST}
+    second = Journal(tmp_path, HEAD)
+    for journal in (first, second):
+        assert journal.done == {("s", "a/ü"): replace(DONE, thumbnail=""), ("s", "b"): LOST}
+        assert dict(journal.thumbnails) == {("s", "a/ü"): "h"}
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40])

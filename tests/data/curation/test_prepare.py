@@ -14,7 +14,7 @@ from lmod_train.data.curation import pipeline as results
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
 from lmod_train.data.curation.pipeline import curate
-from lmod_train.data.curation.prepare import COLOURS, Plan, Prepared, prepare
+from lmod_train.data.curation.prepare import COLOURS, Plan, Prepared, prepare, prepare_all
 from tests.data.curation.world import Discs, Folders, Glaucoma, Regions, photograph, tree
 
 QUIET = {"longest_side": 100, "workers": 1, "progress": False, "balance": []}
@@ -129,5 +129,5 @@ def test_a_worker_writes_no_image_behind_a_link(damaged, tmp_path):
     (tmp_path / "out" / "images").symlink_to(tmp_path / "outside")
     sample = next(s for s in damaged.samples() if isinstance(s, Sample))
     with pytest.raises(LinkInFolder):
-        prepare(replace(sample, source="s"), plan(tmp_path / "out", Glaucoma()))
+        prepare_all([replace(sample, source="s")], plan(tmp_path / "out", Glaucoma()))
     assert not list((tmp_path / "outside").rglob("*.jpg"))
