@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, isotonic_regression
 
 from lmod_train.scoring.intervals import Floats, Measure, items_in, share_measure
 from lmod_train.scoring.reliability import TENTHS, Reliability, bin_columns, calibration_error, reliability_points
@@ -91,6 +90,8 @@ def temperature_of(truths: NDArray[np.intp], probabilities: Floats) -> float:
         expected: Floats = (_softmax(logs * np.exp(-log)) * logs).sum(axis=1)
         return float((expected - true).mean())
 
+    from scipy.optimize import brentq  # a tenth of a second, which no task that only asks needs
+
     low, high = np.log(LEAST), np.log(MOST)
     if slope(low) <= 0 or slope(high) >= 0:
         return LEAST if slope(low) <= 0 else MOST
@@ -120,6 +121,8 @@ def isotonic_of(truths: NDArray[np.intp], probabilities: Floats) -> list[Curve]:
         truths: Index of the true class, (n), of at least one item.
         probabilities: (n, classes), each row summing to 1.
     """
+    from scipy.optimize import isotonic_regression  # a tenth of a second, which no task that only asks needs
+
     curves = []
     for place in range(probabilities.shape[1]):
         at, where, held = np.unique(probabilities[:, place], return_inverse=True, return_counts=True)

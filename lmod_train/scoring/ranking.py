@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, owens_t, stdtrit
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Floats, mean_of_defined, ratio
@@ -181,6 +180,8 @@ def _area(confidence: Floats, true: NDArray[np.bool_], place: Indices, count: in
         influence.append(sums / len(rest) / np.sqrt(np.maximum(1 - held / len(rest), TINY)))
         freedom.append(max(len(rest) / sizes[-1] - 1, TINY))
     correlation = min(1.0, max(0.0, alike / max(pairs, 1.0)) + MARGIN)
+    from scipy.special import ndtri, owens_t  # a tenth of a second, which no task that only asks needs
+
     normal = float(ndtri(value))
     spread = value - 2 * float(owens_t(normal, 3**-0.5)) - value**2 if 0 < value < 1 else 0.0
     effects = sum((1 + (size - 1) * correlation) / n for size, n in zip(sizes, map(len, sides), strict=True))
@@ -213,6 +214,8 @@ def _area_interval(value: float, found: Sequence[Area]) -> Interval:
     freedom = min(area.freedom for area in found)
     weight = PRIOR_FREEDOM / (PRIOR_FREEDOM + freedom)
     variance *= max(1.0, 1 - weight + weight * sum(area.expected for area in found) / alone)
+    from scipy.special import ndtri, stdtrit  # a tenth of a second, which no task that only asks needs
+
     quantile = float(stdtrit(freedom + PRIOR_FREEDOM, (1 + LEVEL) / 2) / ndtri((1 + LEVEL) / 2))
     return beta_interval(value, value * (1 - value) / variance / quantile**2)
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, stdtrit  # scipy.stats holds both, and takes a second to import
 
 Floats = NDArray[np.float64]
 Interval = tuple[float | None, float | None]
@@ -139,6 +138,8 @@ def part_interval(
 
 def df_factor(items: float, patients: int, level: float = LEVEL) -> float:
     """Return the factor on the effective sample size for the degrees of freedom of the variance, at most 1."""
+    from scipy.special import stdtrit  # a tenth of a second, which no task that only asks needs
+
     few = stdtrit(max(patients, 2) - 1, (1 + level) / 2)
     return float(stdtrit(max(items, patients, 2) - 1, (1 + level) / 2) / few) ** 2
 
@@ -157,6 +158,8 @@ def beta_interval(share: float, size: float, level: float = LEVEL) -> tuple[floa
         >>> beta_interval(0.0, 10)
         (0.0, 0.3084...)
     """
+    from scipy.special import betaincinv  # a tenth of a second, which no task that only asks needs
+
     right, wrong, tail = share * size, (1 - share) * size, (1 - level) / 2
     inward = min(max((min(right, wrong) - EDGE) / (MIDDLE - EDGE), 0.0), 1.0) / 2
     low = 0.0 if share <= 0 else float(betaincinv(right + inward, wrong + 1 - inward, tail))

@@ -181,7 +181,8 @@ def _rims(disc: Mask, cup: Mask, centre: Point, middles: Sequence[int]) -> list[
 def _reach(masks: Sequence[Mask], centre: Point, angles: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
     """Return how far each mask reaches from a point along each angle, in pixels; 0 where it has no pixel there."""
     height, width = masks[0].shape
-    away = np.arange(0.125, float(np.hypot(height, width)), 0.25)
+    corner = np.hypot(max(centre[0], height - centre[0]), max(centre[1], width - centre[1]))
+    away = np.arange(0.125, float(corner) + 1, 0.25)
     rows = np.rint(centre[0] - np.outer(np.sin(angles), away)).astype(np.int64)
     columns = np.rint(centre[1] + np.outer(np.cos(angles), away)).astype(np.int64)
     within = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
