@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 from lmod_train.core.vocabulary import compiled
 from lmod_train.core.vocabulary.conditions import CONDITIONS
@@ -78,20 +80,25 @@ def pattern_of(forms: Iterable[str]) -> str:
         >>> [m[0] for m in found.finditer("Dr. Li sees Diabetic-Retinopathy (DR), not hydro.")]
         ['Diabetic-Retinopathy', 'DR']
     """
-    return "(?:" + "|".join(_form_pattern(form) for form in sorted(set(forms), key=lambda f: (-len(f), f))) + ")"
+    named = [_named(normalise(form)) for form in sorted(set(forms), key=lambda f: (-len(f), f))]
+    runs = ((around, "|".join(body for _, body in run)) for around, run in groupby(named, key=itemgetter(0)))
+    return "(?:" + "|".join(around.replace("...", body) for around, body in runs) + ")"
 
 
-def _form_pattern(form: str) -> str:
-    form = normalise(form)
+_WORD = f"(?<![{_LETTER}])(?i:...)(?![{_LETTER}])"
+_INITIALS, _ANYWHERE = _WORD.replace("?i:", "?:"), "..."
+"""What stands around forms of a kind: once around several, as its sets of letters take long to compile."""
+
+
+def _named(form: str) -> tuple[str, str]:
+    """Return what stands around a form, and its pattern."""
     if not form.isascii():
-        return re.escape(form)
+        return _ANYWHERE, re.escape(form)
     words = [re.escape(w) for w in re.split(r"[\s\-_]+", form) if w]
     if form.isupper() and len(form) <= 5 and len(words) == 1:
-        body = f"(?:{words[0]}|{words[0].lower()})"
-    else:
-        plural = "s?" if len(form) > 3 and form[-1].isalpha() and form[-1] != "s" else ""
-        body = "(?i:" + r"[ \-_]{1,3}".join(words) + plural + ")"
-    return f"(?<![{_LETTER}]){body}(?![{_LETTER}])"
+        return _INITIALS, f"{words[0]}|{words[0].lower()}"
+    plural = "s?" if len(form) > 3 and form[-1].isalpha() and form[-1] != "s" else ""
+    return _WORD, r"[ \-_]{1,3}".join(words) + plural
 
 
 _FAR = 3

@@ -25,9 +25,6 @@ SHOWN = 5
 FLAT = 3
 """Largest difference (0 to 255) between the brightest and the darkest value of a channel in a blank image."""
 
-COARSE = 256
-"""Side in pixels of which a JPEG is decoded at least: the whole file is read, an eighth of its pixels computed."""
-
 MANY_BLANK = 0.1
 """Share of blank images above which the check fails."""
 
@@ -93,11 +90,15 @@ class Seen(NamedTuple):
 
 
 def looked_at(images: Curated, names: Sequence[str]) -> dict[str, Seen]:
-    """Return name -> what the image shows. A JPEG is decoded coarsely; wholly where that could be of one colour."""
+    """Return name -> what the image shows.
+
+    Of a JPEG the whole file is read, and of each block of 8 pixels the mean computed; where these could be of one
+    colour, all pixels are.
+    """
 
     def seen(name: str) -> Seen:
         try:
-            picture = images.rgb(name, coarse=COARSE)
+            picture = images.rgb(name, coarse=SMALL)
             if blank := is_blank(picture, 2 * FLAT):
                 blank = is_blank(images.rgb(name))
         except LmodError as error:
