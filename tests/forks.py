@@ -26,13 +26,18 @@ import torch.multiprocessing
 FORKING = multiprocessing.get_context("forkserver")
 FORKING.set_forkserver_preload(
     [
+        "lmod_train.cli.doctor",
         "lmod_train.cli.experiment",
         "lmod_train.models.modules.conversation",
         "lmod_train.models.modules.classifier",
+        "lmod_train.models.modules.frozen",
         "lmod_train.scoring.metrics.named",
         "lmod_train.models.strategies.sharding_fsdp",
+        "lmod_train.tasks.rescore",
+        "omegaconf",
         "pandas",
         "peft",
+        "sklearn.metrics",
         "torch._dynamo",
         "transformers.generation",
         "transformers.models.llava.modeling_llava",

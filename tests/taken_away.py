@@ -1,7 +1,7 @@
-"""Run commands of copies of the package, each in a process that begins with the libraries imported.
+"""Run commands of copies of the package, each in a process that may begin with the libraries imported.
 
-Usage: ``python tests/taken_away.py COPY ...``. Each COPY is a folder with the package, where the file ``commands``
-has one command a line; ``import`` imports every module. Statuses are written to ``statuses``, and what
+Usage: ``python tests/taken_away.py [--libraries] COPY ...``. Each COPY is a folder with the package, where the file
+``commands`` has one command a line; ``import`` imports every module. Statuses are written to ``statuses``, and what
 is printed to ``printed``. Nothing of this package is imported here before the copy of it is.
 """
 
@@ -55,9 +55,12 @@ def run(copy: Path) -> None:
 
 
 if __name__ == "__main__":
-    for library in LIBRARIES:
-        import_module(library)
-    for place in sys.argv[1:]:
+    places = sys.argv[1:]
+    if places[0] == "--libraries":
+        places = places[1:]
+        for library in LIBRARIES:
+            import_module(library)
+    for place in places:
         if not (child := os.fork()):
             run(Path(place))
             os._exit(0)

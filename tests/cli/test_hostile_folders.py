@@ -14,6 +14,7 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import socket
 import time
@@ -290,17 +291,16 @@ def run(here: Path, typed: tuple[str, ...], prepare: Callable[[], None] = lambda
     process = os.fork()
     if process == 0:
         _child(here, typed, prepare, printed)
-    held = kilobytes(process)
-    while True:
-        done, status, used = os.wait4(process, os.WNOHANG)
-        if done:
-            grown = used.ru_maxrss - held
-            return Ended(os.waitstatus_to_exitcode(status), grown // 1024, printed.read_text(errors="replace"))
+    held, ending = kilobytes(process), os.pidfd_open(process)
+    while not select.select([ending], [], [], 1)[0]:
         if (now := seconds_of(process)) > computed:
             computed, since = now, time.monotonic()
         if computed > MOST_SECONDS or time.monotonic() - since > MOST_IDLE:
             os.kill(process, 9)
-        time.sleep(0.005)
+    os.close(ending)
+    _, status, used = os.wait4(process, 0)
+    grown = used.ru_maxrss - held
+    return Ended(os.waitstatus_to_exitcode(status), grown // 1024, printed.read_text(errors="replace"))
 
 
 def kilobytes(process: int) -> int:

@@ -48,11 +48,11 @@ def copied(folder: Path, without: list[str], commands: list[str]) -> Path:
     return folder
 
 
-def run(copies: list[Path]) -> None:
+def run(*arguments: Path | str) -> None:
     """Run the commands of copies; this is one process, as importing the libraries takes seconds."""
     program = Path(__file__).parents[1] / "taken_away.py"
     environment = {**os.environ, "PYTHONPATH": "", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, program, *copies], env=environment, check=True)
+    subprocess.run([sys.executable, program, *arguments], env=environment, check=True)
 
 
 def failures(copy: Path) -> list[str]:
@@ -66,8 +66,8 @@ def copies(tmp_path_factory) -> dict[str, Path]:
     """The package without each extension, and without all, where the quick commands have been run."""
     place = tmp_path_factory.mktemp("copies")
     found = {name: copied(place / name, [name], QUICK) for name in NAMES}
-    found[ALL] = copied(place / ALL, NAMES, [*QUICK, "import", *READING, *WHOLE_WAY])
-    run(list(found.values()))
+    found[ALL] = copied(place / ALL, NAMES, [*QUICK, *READING])
+    run(*found.values())
     return found
 
 
@@ -80,15 +80,10 @@ def test_help_and_tasks_are_listed_without_an_extension(copies, name):
     assert f"lmod_train.extensions.{name}" not in printed and "\nextension " not in printed
 
 
-def test_with_all_taken_away_the_whole_way_ends_in_a_report(copies):
-    assert len((copies[ALL] / "statuses").read_text().splitlines()) == len([*QUICK, "import", *READING, *WHOLE_WAY])
-    assert (copies[ALL] / "report" / "index.html").is_file() and (copies[ALL] / "run" / "scores.csv").is_file()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_the_whole_way_without_one_extension(tmp_path, name):
+@pytest.mark.parametrize("name", [*NAMES, ALL])
+def test_the_whole_way_without_one_extension_and_without_all(tmp_path, name):
     """The modules of the main path and of the other extensions among it."""
-    copy = copied(tmp_path / "copy", [name], ["import", *READING, *WHOLE_WAY])
-    run([copy])
-    assert not failures(copy) and (copy / "report" / "index.html").is_file()
+    copy = copied(tmp_path / "copy", NAMES if name == ALL else [name], ["import", *READING, *WHOLE_WAY])
+    run("--libraries", copy)
+    assert not failures(copy) and (copy / "run" / "scores.csv").is_file() and (copy / "report" / "index.html").is_file()
