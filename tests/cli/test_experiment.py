@@ -231,6 +231,7 @@ def test_the_paper_s_recipe_runs_whole_on_a_tiny_checkpoint(command, tiny, tmp_p
     assert {"adapter_config.json", "adapter_model.safetensors", "chat_template.jinja", "tokenizer.json"} <= files
 
 
+@pytest.mark.slow
 def test_the_second_recipe_of_lmod_tunes_on_glaucoma_alone(command, tmp_path):
     config = yaml.safe_load((CONFIGS / "llava_glaucoma_ft.yaml").read_text())
     assert config["model"] == "model/llava_1_5_7b_lora.yaml" and config["data"]["tasks"] == [

@@ -79,8 +79,9 @@ ALL = {
     "pack": "report --pack VALIDATED --curated curated --out run.lmodpack",
     "help": "fit --help",
 }
-QUICK = ("curate", "validate", "report", "list")
-WHOLE = (*QUICK, "phantom", "subset", "blind", "audit", "rescore", "judge", "ask-questions", "answers", "pack",
+ALONE, QUICK = ("curate", "validate", "report", "list"), ("curate", "list")
+"""Commands that are run without the others, and those of them that take less than three seconds."""
+WHOLE = (*ALONE, "phantom", "subset", "blind", "audit", "rescore", "judge", "ask-questions", "answers", "pack",
          "export", "export llava", "import", "list options", "fit", "test", "predict", "doctor", "help")  # fmt: skip
 """Commands whose arguments are right, so that they do all their work; others may end with an error of their own."""
 
@@ -133,7 +134,7 @@ def quiet_of(place: Path, name: str, done: subprocess.CompletedProcess[str]) -> 
         assert done.returncode == 0, (done.stdout[-1000:], done.stderr[-2000:])
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in ALONE])
 def test_a_command_runs_no_optional_package_of_the_working_folder(place, name):
     quiet_of(place, name, typed(place, ALL[name], "module"))
     assert list((place / "here").glob("*.py")), "the hook has met no name"

@@ -123,6 +123,16 @@ def configs_of(one) -> list[Path]:
     return sorted(folder.glob("*.yaml"))
 
 
+@pytest.fixture(scope="module")
+def twice(home: Path, tmp_path_factory) -> tuple[Path, list[str]]:
+    """A folder with two reports of the same runs, and the lines of the second."""
+    place = tmp_path_factory.mktemp("twice")
+    for name in ("one", "two"):
+        lines: list[str] = []
+        write_report([home / "a", home / "b"], place / name, log=lines.append)
+    return place, lines
+
+
 @pytest.mark.parametrize("one_file", [False, True])
 def test_nothing_in_the_folder_tells_a_name(home: Path, tmp_path: Path, sections, one_file: bool):
     write_report([home / "a", home / "b"], tmp_path / "REPORT", one_file=one_file, sections=sections)
@@ -154,12 +164,10 @@ def test_a_run_without_its_curated_folder_has_none_either(home: Path, tmp_path: 
     assert f"alone/{FOLDER}/{NAMES}" in lines[-1] and (made / FOLDER / NAMES).is_file()
 
 
-def test_pseudonyms_are_the_same_everywhere_and_lead_back(home: Path, tmp_path: Path):
-    lines: list[str] = []
-    for name in ("one", "two"):
-        write_report([home / "a", home / "b"], tmp_path / name, log=lines.append)
+def test_pseudonyms_are_the_same_everywhere_and_lead_back(home: Path, twice: tuple[Path, list[str]]):
+    both, lines = twice
     assert f"MINE/{FOLDER}/{NAMES}" in lines[-1]
-    rows = [read_rows(tmp_path / name / "figures" / "examples-glaucoma.csv") for name in ("one", "two")]
+    rows = [read_rows(both / name / "figures" / "examples-glaucoma.csv") for name in ("one", "two")]
     assert rows[0] == rows[1]
     names = dict(read_rows(home / "MINE" / FOLDER / NAMES)[1:])
     place = rows[0][0].index("record"), rows[0][0].index("image")
@@ -167,8 +175,8 @@ def test_pseudonyms_are_the_same_everywhere_and_lead_back(home: Path, tmp_path: 
         shown = {names[row[column]] for column in place}
         (one,) = (r for r in records() if r.id in shown)
         assert shown == {one.id, one.image[0]}
-        assert row[place[0]] in (tmp_path / "one" / "data" / "index.js").read_text()
-        assert quote(row[place[0]], safe="") in (tmp_path / "one" / "index.html").read_text() or len(rows[0]) > 6
+        assert row[place[0]] in (both / "one" / "data" / "index.js").read_text()
+        assert quote(row[place[0]], safe="") in (both / "one" / "index.html").read_text() or len(rows[0]) > 6
 
 
 def test_every_part_of_any_section_is_shown_under_pseudonyms(home: Path, tmp_path: Path):
@@ -189,10 +197,9 @@ def test_every_part_of_any_section_is_shown_under_pseudonyms(home: Path, tmp_pat
     assert PATIENT not in everything(tmp_path)
 
 
-def test_the_same_runs_give_the_same_bytes_under_pseudonyms_too(home: Path, tmp_path: Path):
-    for name in ("one", "two"):
-        write_report([home / "a", home / "b"], tmp_path / name)
-    files = sorted(f.relative_to(tmp_path / "one") for f in (tmp_path / "one").rglob("*") if f.is_file())
+def test_the_same_runs_give_the_same_bytes_under_pseudonyms_too(twice: tuple[Path, list[str]]):
+    place, _ = twice
+    files = sorted(f.relative_to(place / "one") for f in (place / "one").rglob("*") if f.is_file())
     assert len(files) > 20
     for file in files:
-        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+        assert (place / "one" / file).read_bytes() == (place / "two" / file).read_bytes(), file

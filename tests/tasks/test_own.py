@@ -327,7 +327,7 @@ def asked_with(choices: list[str]) -> Own:
         raise
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(SETS, st.randoms(use_true_random=False))
 def test_every_choice_is_read_as_itself_in_any_order(choices: list[str], random) -> None:
     task = asked_with(choices)

@@ -33,6 +33,7 @@ def quick(lab_folder):
         return lab_folder, collapse_lab(lab_folder, 1, SHORT, N, controls=False)
 
 
+@pytest.mark.slow
 def test_both_starts_answer_every_kind_of_question(quick):
     _, results = quick
     outcomes = [o for result in results for o in result.outcomes]
@@ -45,12 +46,14 @@ def test_both_starts_answer_every_kind_of_question(quick):
     assert {o.start: o.doctor for o in outcomes} == {"merged": "passes", "delta": "refuses: delta"}
 
 
+@pytest.mark.slow
 def test_the_mean_over_seeds_is_that_of_the_outcomes(quick):
     _, results = quick
     for result in results:
         assert (result.right.n, result.right.value) == (result.outcomes[0].n, pytest.approx(result.outcomes[0].right))
 
 
+@pytest.mark.slow
 def test_finished_trainings_are_reused_unless_the_recipe_differs(quick, monkeypatch):
     out, results = quick
 
@@ -67,6 +70,7 @@ def test_finished_trainings_are_reused_unless_the_recipe_differs(quick, monkeypa
         collapse_lab(out, 2, SHORT, N, controls=False)
 
 
+@pytest.mark.slow
 def test_the_loss_is_the_mean_over_the_last_ten_steps_and_the_loss_of_every_step_is_kept(quick, monkeypatch):
     out, (first, *_) = quick
 
@@ -129,6 +133,7 @@ def test_each_start_is_trained_at_the_rate_that_was_best_on_the_validation_split
     assert len(list(csv.DictReader((tmp_path / "collapse.csv").open(encoding="utf-8-sig")))) == 75
 
 
+@pytest.mark.slow
 def test_the_csv_holds_every_outcome(quick):
     out, results = quick
     rows = list(csv.DictReader((out / "collapse.csv").open(encoding="utf-8-sig")))
@@ -136,6 +141,7 @@ def test_the_csv_holds_every_outcome(quick):
     assert float(rows[1]["loss"]) == results[1].outcomes[0].loss
 
 
+@pytest.mark.slow
 def test_the_command_draws_what_is_there(quick, capsys):
     out, _ = quick
     arguments = ["--out", str(out), "--steps", "2", "--max_new_tokens", "4", "--n", str(N), "--seeds", "1", "--quick"]

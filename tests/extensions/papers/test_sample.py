@@ -33,7 +33,7 @@ def row(name="case5013_03", boxes=BOXES, **changes):
         shape = [share * side for share, side in zip(corners, (1024, 768) * 2, strict=True)]
         ImageDraw.Draw(picture).rectangle(shape, outline=(255, 60 * place, 0), width=4)
     file = io.BytesIO()
-    picture.save(file, "PNG")
+    picture.save(file, "PNG", compress_level=1)
     keys = ("xmin", "ymin", "xmax", "ymax")
     return {
         "image_id": name, "dataset": "Cataract-1K", "modality": "SS", "image_type": "Cataract surgery RGB images",

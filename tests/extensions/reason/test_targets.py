@@ -108,7 +108,7 @@ def test_a_gate_without_enough_images_passes_nothing_and_says_so() -> None:
 
 def test_noise_passes_in_at_most_one_draw_in_twenty() -> None:
     passes = []
-    for seed in range(10):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         records = [asked(1000 * seed + i) for i in range(80)]
         passes += [one.passes for one in gated(records, {r.image[0]: rng.normal(size=20) for r in records})]

@@ -152,7 +152,8 @@ def test_fsdp2_gives_the_losses_and_replies_of_one_process(place, alone):
     assert min(f["compared"] for f in found) > 0, "its first checkpoint was read back as it is"
 
 
-@pytest.mark.parametrize("over", [pytest.param("answer", marks=pytest.mark.slow), "token"])
+@pytest.mark.slow
+@pytest.mark.parametrize("over", ["answer", "token"])
 def test_two_ranks_with_gradient_accumulation_give_the_losses_of_one_process_without(place, over):
     """Twelve records, eight a step: the last step of an epoch accumulates one batch instead of two."""
     options = {"loss_over": over}
