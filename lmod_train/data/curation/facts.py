@@ -75,10 +75,11 @@ class _Placed:
     def within(self, x0: int, y0: int, x1: int, y1: int) -> Mask:
         """Return the pixels in a window of the photograph."""
         made = np.zeros((y1 - y0, x1 - x0), dtype=np.bool_)
-        rows, columns = np.nonzero(self.inside)
-        rows, columns = rows + self.y - y0, columns + self.x - x0
-        kept = (rows >= 0) & (rows < y1 - y0) & (columns >= 0) & (columns < x1 - x0)
-        made[rows[kept], columns[kept]] = True
+        left, top, right, bottom = self.window
+        x0, y0, x, y = max(left, x0), max(top, y0), x0, y0
+        right, bottom = max(min(right, x1), x0), max(min(bottom, y1), y0)
+        shared = self.inside[y0 - top : bottom - top, x0 - left : right - left]
+        made[y0 - y : bottom - y, x0 - x : right - x] = shared
         return made
 
     @property
@@ -139,8 +140,7 @@ def _disc_facts(sample: Sample, disc: _Placed, cup: _Placed) -> Iterator[Fact]:
     else:
         middle, apart = (ratio + stated.value) / 2, abs(ratio - stated.value) / 2
         yield Fact("vcdr", middle, "ratio", apart, f"mean of the outlines and {stated.origin}")
-    rows, columns = np.nonzero(outer)
-    centre = float(rows.mean()), float(columns.mean())
+    centre = _mean(np.count_nonzero(outer, axis=1)), _mean(np.count_nonzero(outer, axis=0))
     nasal = _nasal_side(sample, window[0] + centre[1])
     names = {"superior": "superior", "inferior": "inferior"}
     names |= {nasal: "nasal", "left" if nasal == "right" else "right": "temporal"} if nasal else {}
@@ -150,6 +150,11 @@ def _disc_facts(sample: Sample, disc: _Placed, cup: _Placed) -> Iterator[Fact]:
     first, *others = sorted(rims, key=rims.__getitem__)
     if len(rims) == len(SECTORS) and rims[others[0]] - rims[first] >= THINNER:
         yield Fact("rim.thinnest", first, origin="outlines of disc and cup")
+
+
+def _mean(counts: npt.NDArray[np.int64]) -> float:
+    """Return the mean place of things counted by their place."""
+    return float(np.arange(len(counts)) @ counts / counts.sum())
 
 
 def _nasal_side(sample: Sample, disc: float) -> str:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from lmod_train.core.types import Fact, MaskFile, Outline, Patient, Sample
 from lmod_train.data.curation.boxes import Shape, read_boxes
-from lmod_train.data.curation.facts import GRADERS, facts_of
+from lmod_train.data.curation.facts import GRADERS, _Placed, facts_of
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.oct import STRUCTURES, draw_oct_eye, draw_scan, label_map
@@ -201,3 +201,15 @@ def test_outlines_measure_as_masks_do() -> None:
     boxes: list[Shape] = []
     read_boxes(replace(BLANK, outlines=(Outline("optic disc", ((5.0, 5.0), (50.0, 50.0))),)), shapes=boxes)
     assert boxes == []  # a box has no rim
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_window_holds_the_pixels_that_lie_in_it(seed):
+    rng = np.random.default_rng(seed)
+    inside, (x, y, left, top) = rng.random(rng.integers(1, 8, 2)) < 0.6, rng.integers(0, 9, 4)
+    width, height = rng.integers(1, 9, 2)
+    found = _Placed(inside, int(x), int(y)).within(left, top, left + width, top + height)
+    pixels = {(row + y, column + x) for row, column in np.argwhere(inside).tolist()}
+    assert {(row + top, column + left) for row, column in np.argwhere(found).tolist()} == {
+        (row, column) for row, column in pixels if top <= row < top + height and left <= column < left + width
+    }
