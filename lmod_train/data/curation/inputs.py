@@ -212,8 +212,6 @@ def _parts_of(expected: Any) -> tuple[Any, tuple[Any, ...]]:
 
 def _wrong(value: object, expected: Any, place: str) -> str:
     """Return what is wrong with a value of a declared type in words; the empty text if nothing is."""
-    if not _hints(expected) and type(value) is expected:
-        return ""
     kind, inside = _parts_of(expected)
     named = "None" if expected is NoneType else getattr(expected, "__name__", str(expected))
     within: Iterable[str] | None = None
@@ -226,16 +224,24 @@ def _wrong(value: object, expected: Any, place: str) -> str:
         each = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
         named = f"{len(inside)} values"
         if len(each) == len(value):
-            within = (_wrong(one, of, f"{place}[{at}]") for at, (one, of) in enumerate(zip(value, each, strict=True)))
+            pairs = enumerate(zip(value, each, strict=True))
+            within = (_wrong(one, of, f"{place}[{at}]") for at, (one, of) in pairs if not _plainly(one, of))
     elif kind is not None and kind is not tuple and isinstance(value, Mapping):
-        keys = (_wrong(key, inside[0], f"a key of {place}") for key in value)
-        within = chain(keys, (_wrong(one, inside[1], f"{place}[{key!r}]") for key, one in value.items()))
+        keys = (_wrong(key, inside[0], f"a key of {place}") for key in value if not _plainly(key, inside[0]))
+        odd = (item for item in value.items() if not _plainly(item[1], inside[1]))
+        within = chain(keys, (_wrong(one, inside[1], f"{place}[{key!r}]") for key, one in odd))
     elif kind is None and _is(value, expected):
         above = f"{place}." if place else ""
-        within = (_wrong(getattr(value, name), of, f"{above}{name}") for name, of in _hints(expected).items())
+        held = ((name, getattr(value, name), of) for name, of in _hints(expected).items())
+        within = (_wrong(one, of, f"{above}{name}") for name, one, of in held if not _plainly(one, of))
     if within is not None:
         return next(filter(None, within), "")
     return f"{place} is {_shown(value)}, expected {named}"
+
+
+def _plainly(value: object, expected: Any) -> bool:
+    """Return whether a value is of the very type and has no parts to look at, as most values are."""
+    return not _hints(expected) and type(value) is expected
 
 
 def _is(value: object, expected: type) -> bool:
