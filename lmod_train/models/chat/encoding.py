@@ -34,6 +34,10 @@ class Images:
     def __len__(self) -> int:
         return len(self.items)
 
+    def part(self, rows: Sequence[int]) -> Images:
+        """Return some of the images, by their indices."""
+        return Images([self.items[i] for i in rows], None if self.tokens is None else [self.tokens[i] for i in rows])
+
     def to(self, device: Any, *args: Any, **kwargs: Any) -> Images:
         """Return the same images on a device, or cast; integer tensors (sizes, grids) keep their type."""
         moved = [{k: v.to(device, *args, **kwargs).to(_kept(v)) for k, v in item.items()} for item in self.items]
@@ -131,6 +135,13 @@ def encode(network: Any, images: Images | None) -> Encoded:
     if images.tokens is not None and encoded.tokens != images.tokens:
         raise _other_count(encoded.tokens, images.tokens)
     return encoded
+
+
+def encode_apart(network: Any, images: Images) -> Encoded:
+    """Return the embeddings of each image; on a CPU one by one, so that what is computed of it stays in its cache."""
+    if len(images) < 2 or network.device.type != "cpu":
+        return encode(network, images)
+    return Encoded.joined([encode(network, images.part([i])) for i in range(len(images))])
 
 
 def verify_tokens(config: Any, images: Images) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from lmod_train.models.chat.chat_batch import ChatBatch
-from lmod_train.models.chat.encoding import Encoded, Images, encode
+from lmod_train.models.chat.encoding import Encoded, Images, encode_apart
 
 Shown = tuple[str, ...]
 """SHA-256 of the images of a prompt, in order."""
@@ -73,10 +73,9 @@ class Kept:
     def encode(self, network: Any, images: Images) -> Encoded:
         """Return the embeddings of the batch's images; those that are kept are not computed again."""
         if not self.begun:
-            return encode(network, images)
+            return encode_apart(network, images)
         new = [i for i, name in enumerate(self._names) if name not in self._embedded]
-        tokens = None if images.tokens is None else [images.tokens[i] for i in new]
-        made = encode(network, Images([images.items[i] for i in new], tokens))
+        made = encode_apart(network, images.part(new))
         self._embedded |= {self._names[i]: made.of_image(place) for place, i in enumerate(new)}
         return Encoded.joined([self._embedded[name] for name in self._names])
 

@@ -1,4 +1,4 @@
-"""Attention masks of sequences that several questions share: dense, or as FlexAttention's blocks.
+"""Attention masks of sequences that several questions share: dense, as FlexAttention's blocks, or none on a CPU.
 
 In training a sequence is computed at once; in generation the masks are those of its last tokens, the newest of each
 question. A token attends to the tokens before it in the shared prefix and in its own question. Two rules depend on the
@@ -10,13 +10,15 @@ tokens of Gemma 3 attend to one another in both directions. (Both follow transfo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.sequences import Sequences
@@ -154,16 +156,58 @@ def _added(mask: Tensor, network: Any) -> Tensor:
     return torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, torch.finfo(dtype).min)
 
 
-@contextmanager
-def dense_attention(network: Any) -> Iterator[None]:
+def dense_attention(network: Any) -> AbstractContextManager[None]:
     """Use an attention implementation that takes dense masks in the text model: its own if it does, else sdpa."""
+    own = network.config.get_text_config()._attn_implementation
+    return _attention(network, own if own in {"sdpa", "eager"} else "sdpa")
+
+
+@contextmanager
+def _attention(network: Any, used: str) -> Iterator[None]:
     text = network.config.get_text_config()
-    own = text._attn_implementation
-    text._attn_implementation = own if own in {"sdpa", "eager"} else "sdpa"
+    own, text._attn_implementation = text._attn_implementation, used
     try:
         yield
     finally:
         text._attn_implementation = own
+
+
+def sliceable(network: Any, longest: int) -> bool:
+    """Return whether questions of a network can be computed without a mask: on a CPU, and in no sliding window.
+
+    Args:
+        network: A model of a known family for which `unshareable` returns nothing.
+        longest: Number of tokens of the longest prompt.
+    """
+    window, own = family_of(network).sliding_window, network.config.get_text_config()._attn_implementation
+    return network.device.type == "cpu" and own == "sdpa" and (window is None or window >= longest)
+
+
+def sliced_attention(network: Any) -> AbstractContextManager[None]:
+    """Compare each question with its prefix and with itself alone, where dense masks compare it with all others too.
+
+    The network takes `spans` instead of a mask: for each sequence the number of tokens of its prefix, and begin and end
+    of each question among the last columns.
+    """
+    ALL_ATTENTION_FUNCTIONS.register("slices_of_questions", _in_slices)
+    return _attention(network, "slices_of_questions")
+
+
+def _in_slices(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, mask: None, *, scaling: float, spans: Any, **rest: Any
+) -> tuple[Tensor, None]:
+    """Return the attention to prefix and question, joined by the logarithms of the sums of both softmaxes."""
+    made, before = torch.zeros_like(query), key.shape[2] - query.shape[2]
+    attend = partial(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu, scale=scaling)
+    for row, (shared, questions) in enumerate(spans):
+        q, k, v = (part[row : row + 1] for part in (query, key, value))
+        prefix, prefix_sum = attend(q, k[:, :, :shared], v[:, :, :shared])
+        for begin, end in questions:
+            at, own = slice(begin, end), slice(before + begin, before + end)
+            alone, alone_sum = attend(q[:, :, at], k[:, :, own], v[:, :, own], is_causal=True)
+            share = (prefix_sum[:, :, at] - alone_sum).sigmoid()[..., None].to(q.dtype)
+            made[row, :, at] = alone.lerp(prefix[:, :, at], share)[0]
+    return made.transpose(1, 2), None
 
 
 def attention_used(network: Any, asked: str | None, device: torch.device) -> str:

@@ -7,6 +7,7 @@ tokens have 1,200 tokens in this way instead of 7,600.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,7 +78,8 @@ class Prefix:
 def alike(asked: Asked, rows: Sequence[int]) -> Iterator[list[int]]:
     """Yield prompts in groups that have a common prefix, which includes their images.
 
-    A prompt that begins like no other, or ends with an image, is a group of its own.
+    A prompt that begins like no other, or ends with an image, is a group of its own. On a CPU prompts with other images
+    are another group: what is computed of one image stays in its cache, and more processors than one share each matrix.
 
     Args:
         asked: The prompts.
@@ -88,7 +90,8 @@ def alike(asked: Asked, rows: Sequence[int]) -> Iterator[list[int]]:
         prompt = asked.prompts[row]
         end = _behind_images(asked, prompt)
         alone = (row,) if end == len(prompt) else ()
-        groups.setdefault((*prompt[:end], -1, *alone), []).append(row)
+        shown = asked.images_of[row] if asked.model.device.type == "cpu" else ()
+        groups.setdefault((*prompt[:end], -1, *shown, -1, *alone), []).append(row)
     for group in groups.values():
         together = common([asked.prompts[row] for row in group]) > 0
         yield from [group] if together else ([row] for row in group)
@@ -137,11 +140,43 @@ def _computed(
     given = asked.images.inputs(ids, shown)
     if whole:
         given[CACHE] = DynamicCache()
-    out = asked.model(input_ids=ids, use_cache=True, logits_to_keep=1, **given)
+    last = torch.zeros_like(ids, dtype=torch.bool)
+    last[:, -1] = True
+    with last_layer_at(asked.model, last):
+        out = asked.model(input_ids=ids, use_cache=True, logits_to_keep=1, **given)
     lag = torch.zeros_like(ids[:, :1])
     if family_of(asked.model).three_axis and shown:  # the network leaves it after an image
         lag = asked.model.model.rope_deltas.to(lag)
     return out[CACHE], lag, out.logits[:, -1]
+
+
+@contextmanager
+def last_layer_at(network: Any, needed: Tensor) -> Iterator[None]:
+    """Compute only the keys and values of the last layer for tokens whose logits are not needed.
+
+    Args:
+        network: A `...ForConditionalGeneration` of a known family, adapters included.
+        needed: Whether the logits of a token are needed (sequences, tokens).
+    """
+
+    def few(module: Any, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (given[0][needed][None],)
+
+    def every(module: Any, given: Any, out: Tensor) -> Tensor:
+        made = out.new_zeros(*needed.shape, out.shape[-1])
+        made[needed] = out[0]
+        return made
+
+    layer = network.get_submodule(family_of(network).language_model).layers[-1]
+    parts = layer.self_attn.q_proj, layer.self_attn.o_proj, layer.mlp
+    hooks = [
+        hook for part in parts for hook in (part.register_forward_pre_hook(few), part.register_forward_hook(every))
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _sequences(asked: Asked, rows: Sequence[int], images: tuple[int, ...], shared: int) -> Iterator[list[int]]:

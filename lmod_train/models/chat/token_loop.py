@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
+from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
@@ -13,8 +15,14 @@ from transformers import LogitsProcessorList
 from transformers.cache_utils import Cache, DynamicLayer
 
 from lmod_train.models.chat.family import family_of
-from lmod_train.models.chat.masks import dense_attention, masks_of_last, unshareable
-from lmod_train.models.chat.prefixes import CACHE, Asked, Prefix, alike, prefilled
+from lmod_train.models.chat.masks import (
+    dense_attention,
+    masks_of_last,
+    sliceable,
+    sliced_attention,
+    unshareable,
+)
+from lmod_train.models.chat.prefixes import CACHE, Asked, Prefix, alike, last_layer_at, prefilled
 
 _Adjust = Callable[[int, Sequence[int], Tensor], Tensor]
 """Function of a prompt's index, its reply so far and the logits (1, vocabulary) to the adjusted logits."""
@@ -177,7 +185,7 @@ class Running:
         """Return the scores of the first token of every reply; compute the questions behind shared prefixes."""
         known = [(p.rows[0], p.logits) for p in self._prefixes if p.logits is not None and self._whole(p)]
         questions = self._questions()
-        return [*known, *([self._forward(questions)] if _width(questions) else [])]
+        return [*known, *([self._forward(questions, first=True)] if _width(questions) else [])]
 
     def _whole(self, prefix: Prefix) -> bool:
         """Return whether a prefix is all of its only prompt."""
@@ -214,23 +222,38 @@ class Running:
         ]
         return [self._forward(newest)]
 
-    def _forward(self, tokens: list[list[Token]]) -> Scores:
-        """Compute the next tokens of each sequence, padded at the end."""
+    def _forward(self, tokens: list[list[Token]], first: bool = False) -> Scores:
+        """Compute the next tokens of each sequence, padded at the end.
+
+        Args:
+            tokens: The tokens.
+            first: Whether they are those of questions, behind their prefixes.
+        """
         width, padding = _width(tokens), Token(self._asked.pad, -2, 0, last=False)
         padded = [[*own, *[padding] * (width - len(own))] for own in tokens]
         ids, row, place, last = torch.tensor(padded, device=self.place.device).unbind(-1)
         self.place, self.segment = torch.cat([self.place, place], 1), torch.cat([self.segment, row + 1], 1)
         model, positions = self._asked.model, place + self._lag
-        with dense_attention(model):
+        spans = self._spans(tokens) if first and sliceable(model, max(map(len, self._asked.prompts))) else []
+        less = last_layer_at(model, last.bool()) if first else nullcontext()
+        with sliced_attention(model) if spans else dense_attention(model), less:
+            masks = masks_of_last(model, self, width) if self._masked and not spans else None
             logits = model(
                 input_ids=ids,
-                attention_mask=masks_of_last(model, self, width) if self._masked else None,
+                attention_mask=masks,
                 position_ids=positions.expand(3, -1, -1) if family_of(model).three_axis else positions,
                 **{CACHE: self._cache},
                 use_cache=True,
                 logits_to_keep=last.bool(),
+                **({"spans": spans} if spans else {}),
             ).logits
         return [t.row for own in tokens for t in own if t.last], logits
+
+    def _spans(self, tokens: list[list[Token]]) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Return for each sequence the length of its prefix, and begin and end of each question among its tokens."""
+        lengths = [prefix.length for prefix in self._prefixes for _ in prefix.rows]
+        ends = [[0, *(i + 1 for i, token in enumerate(own) if token.last)] for own in tokens]
+        return [(length, list(pairwise(own))) for length, own in zip(lengths, ends, strict=True)]
 
     def _tidy(self, width: int) -> None:
         """Remove sequences without questions; with these, and where the room is used up, all tokens that have ended."""

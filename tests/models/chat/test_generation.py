@@ -90,8 +90,22 @@ def test_an_image_and_the_common_words_are_computed_once(network, dialect, eyes)
     respond(network, dialect, dialect(RECORDS, eyes), Decoding(NEW), "tiny")
     for hook in hooks:
         hook.remove()
-    assert tower == [2]
-    assert [rows for rows, length in prefilled if length > TOKENS] == [2]
+    assert sum(tower) == 2
+    assert sum(rows for rows, length in prefilled if length > TOKENS) == 2
+
+
+def test_the_last_layer_is_computed_for_tokens_whose_logits_are_needed(network, dialect, eyes):
+    few, every = [], []
+    first, *_, last = network.model.language_model.layers
+    hooks = [
+        part.mlp.gate_proj.register_forward_hook(lambda m, a, out, rows=rows: rows.append(out.shape[:2].numel()))
+        for part, rows in ((last, few), (first, every))
+    ]
+    replies = respond(network, dialect, dialect(RECORDS, eyes), Decoding(1), "tiny")
+    for hook in hooks:
+        hook.remove()
+    assert len(few) == len(every) and sum(every) > sum(few)
+    assert len(replies) <= sum(few) < 2 * len(replies)  # a token of each prompt, and one of each shared prefix
 
 
 def test_prompts_that_share_no_word_and_prompts_of_one_word(network, dialect):

@@ -1,12 +1,23 @@
 """Masks against a drawing, and FlexAttention's blocks against the dense mask of the same rule."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch.nn.attention.flex_attention import flex_attention
 from torch.nn.functional import scaled_dot_product_attention
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from lmod_train.models.chat.checkpoint import load
-from lmod_train.models.chat.masks import attention_masks, attention_used, dense, image_blocks, rule
+from lmod_train.models.chat.masks import (
+    attention_masks,
+    attention_used,
+    dense,
+    image_blocks,
+    rule,
+    sliceable,
+    sliced_attention,
+)
 from lmod_train.models.chat.sequences import pack
 
 IMAGE = 9
@@ -42,6 +53,30 @@ def test_tokens_of_an_image_see_one_another(made):
 def test_a_window_counts_places(made):
     # both questions stand behind the image, so both see its last token and themselves
     assert drawn(rule(made, window=3), made)[3:] == [".xxx...", "..xxx..", ".xx..x.", "..x..xx"]
+
+
+def test_slices_give_what_the_dense_mask_gives(tiny):
+    lengths, questions = (
+        (5, 7),
+        (((0, 3), (3, 4), (4, 8)), ((0, 2), (2, 5))),
+    )  # the second row has padding: three columns
+    place, segment = torch.arange(7).repeat(2, 1), torch.tensor([[0] * 5 + [-1] * 2, [0] * 7])
+    columns = [[n + 1 for n, (begin, end) in enumerate(own) for _ in range(begin, end)] for own in questions]
+    segment = torch.cat([segment, torch.tensor([(own + [-1] * 8)[:8] for own in columns])], 1)
+    query, key, value = (torch.randn(2, heads, n, 4) for heads, n in ((6, 8), (3, 15), (3, 15)))
+    sees = dense(rule(SimpleNamespace(place=place, segment=segment)), 2, 15, CPU, last=8)
+    expected = scaled_dot_product_attention(query, key, value, sees, scale=0.3, enable_gqa=True).transpose(1, 2)
+    network = load(tiny).eval()
+    text = network.config.get_text_config()
+    with sliced_attention(network):
+        attend = ALL_ATTENTION_FUNCTIONS[text._attn_implementation]
+    found, _ = attend(None, query, key, value, None, scaling=0.3, spans=list(zip(lengths, questions, strict=True)))
+    real = segment[:, 7:] > 0
+    torch.testing.assert_close(found[real], expected[real])
+    assert not found[~real].any(), "later masks rely on numbers in the padding"
+    assert sliceable(network, 1000)
+    text._attn_implementation = "eager"
+    assert not sliceable(network, 1000)
 
 
 def test_images_that_touch_text_only_are_blocks_of_their_own():
