@@ -136,7 +136,7 @@ def _light(grey: npt.NDArray[np.uint8]) -> float:
     return min(1.0, (high - (high - low) * (below + 1 - at)) / DIM)
 
 
-_NOTHING = np.zeros((0, COARSE, COARSE), np.float32)
+_NOTHING = np.zeros((0, 4, COARSE**2 // 4), np.float32)
 
 
 def _parts(thumbnails: Iterable[str], size: int = 256) -> Iterator[npt.NDArray[np.uint8]]:
@@ -146,11 +146,19 @@ def _parts(thumbnails: Iterable[str], size: int = 256) -> Iterator[npt.NDArray[n
 
 
 def _coarse(greys: npt.NDArray[np.uint8], file: BinaryIO) -> Floats:
-    """Return what the first look compares of each image, of unit length, and write its whole detail to a file."""
+    """Return what the first look compares of each image, of unit length, and write its whole detail to a file.
+
+    An image is the sum of four parts, each of which mirroring and turning upside down keep or turn to its negative; a
+    quarter of the pixels of a part tells the others. Returned are the quarters, (images, parts, pixels).
+    """
     details = _details(greys)
     file.write(details.tobytes())
     step = SIDE // COARSE
-    return _of_unit_length(details.astype(np.float32).reshape(-1, COARSE, step, COARSE, step).sum((2, 4)), 1e-3)
+    coarse = _of_unit_length(details.astype(np.float32).reshape(-1, COARSE, step, COARSE, step).sum((2, 4)), 1e-3)
+    down = coarse + coarse[:, ::-1], coarse - coarse[:, ::-1]
+    parts = [one + sign * one[:, :, ::-1] for one in down for sign in (1, -1)]
+    quarters = np.stack([part[:, : COARSE // 2, : COARSE // 2] / 2 for part in parts], axis=1)
+    return np.asarray(quarters.reshape(len(coarse), len(parts), -1), np.float32)
 
 
 def _details(greys: npt.NDArray[np.uint8]) -> npt.NDArray[np.float16]:
@@ -191,17 +199,19 @@ def _of_unit_length(values: Floats, least: float) -> Floats:
 def _maybe(coarse: Floats, groups: Numbers, size: int = 1024) -> Iterator[tuple[int, Numbers, Numbers]]:
     """Yield (orientation, places of one, places of the other) of pairs of different groups that might be one.
 
-    Each block of photographs is compared with itself and with those behind it, in one orientation after the other.
+    Each block of photographs is compared with itself and with those behind it; products of parts, as `_coarse` gives
+    them, serve all orientations.
     """
     starts = range(0, len(coarse), size)
-    for start, behind in ((one, other) for one in starts for other in starts if one <= other):
-        for orientation in range(len(ORIENTATIONS)):
-            turned = _turned(coarse[behind : behind + size], orientation)
-            alike = np.tensordot(coarse[start : start + size], turned, ((1, 2), (1, 2)))
-            first, second = np.nonzero(alike >= MAYBE)
-            first, second = first + start, second + behind
-            other = (first < second) & (groups[first] != groups[second])
-            yield orientation, first[other], second[other]
+    for start, behind in ((start, behind) for start in starts for behind in starts if start <= behind):
+        one, other = coarse[start : start + size], coarse[behind : behind + size]
+        both, across, down, neither = (one[:, part] @ other[:, part].T for part in range(4))
+        for upside_down, kept, turned in ((0, both + down, across + neither), (2, both - down, across - neither)):
+            for orientation, alike in ((upside_down, kept + turned), (upside_down + 1, kept - turned)):
+                first, second = np.nonzero(alike >= MAYBE)
+                first, second = first + start, second + behind
+                apart = (first < second) & (groups[first] != groups[second])
+                yield orientation, first[apart], second[apart]
 
 
 def _confirmed(
