@@ -1,6 +1,6 @@
 """Speed of lmms-eval in the benchmark `zero_shot.py`, in float32 on a CPU, in its own environment.
 
-    python -m venv LMMS && LMMS/bin/pip install lmms-eval==0.7.3 decord torch torchvision
+    python -m venv LMMS && LMMS/bin/pip install lmms-eval==0.7.3 decord filelock==3.20.0 torch torchvision
     cd scripts/benchmarks
     LMMS/bin/python zero_shot_lmms_eval.py --export WORK/questions-12/lmms_eval --checkpoint WORK/checkpoint
 
