@@ -224,21 +224,18 @@ def _regions_in(
     """Return the regions of a mask in pixels of the upright photograph, and (reason, detail) of what is listed."""
     regions, notes = [], []
     for name, inside, orientation in structures_in(mask, frame, rule, hashes):
-        whole, size = bounding_box(inside), inside.shape[::-1]
-        if whole is None:
+        cut = cut_to_box(inside)
+        if cut is None:
             shapes.append(Shape(name, np.zeros((0, 0), dtype=np.bool_)))
             continue
-        own, at = _cut(inside, whole), turn(whole, orientation, size)
+        (own, whole), size = cut, inside.shape[::-1]
+        at = turn(whole, orientation, size)
         upright = own if orientation == 1 else np.asarray(turned_by(Image.fromarray(own), orientation))
         shapes.append(Shape(name, upright.copy(), at.x0, at.y0))
-        extent = _extent(*_components(own, whole), name, rule.specks, "component")
+        extent = extent_of(own, whole, name, rule.specks)
         regions.append(Region(name, turn(extent.box, orientation, size)))
         notes += [("mask_far_component", extent.far)] if extent.far else []
     return regions, notes if regions else [("mask_empty", "no structure in it")]
-
-
-def _cut(inside: npt.NDArray[np.bool_], box: Box) -> npt.NDArray[np.bool_]:
-    return inside[box.y0 : box.y1, box.x0 : box.x1]
 
 
 def structures_in(
@@ -443,31 +440,26 @@ class Extent:
     far: str = ""
 
 
-def extent_of(inside: npt.NDArray[np.bool_], structure: str, specks: float = 0.0) -> Extent | None:
+def extent_of(inside: npt.NDArray[np.bool_], at: Box, structure: str, specks: float = 0.0) -> Extent:
     """Return the bounding box of a structure's pixels, and its small components far from the others.
 
     Pixels that touch at a corner are connected.
 
     Args:
-        inside: Whether a pixel is of the structure (height, width).
+        inside: Whether a pixel is of the structure, cut to the box of its pixels (height, width).
+        at: The box, see `cut_to_box`.
         structure: Its name in the vocabulary.
         specks: Components with fewer pixels than this share of the largest are left out of the box, those of
             structures in `SEVERAL` excepted; 0 keeps all.
 
-    Returns:
-        None for a structure without pixels.
-
     Example:
         >>> inside = np.zeros((50, 60), dtype=bool); inside[10:30, 10:30] = True; inside[49, 59] = True
-        >>> extent_of(inside, "optic cup").far
+        >>> extent_of(*cut_to_box(inside), "optic cup").far
         'optic cup: 1 far component of 1 pixel, the largest has 400; the box is 50 x 40 pixels with it, 20 x 20 without'
-        >>> extent_of(inside, "optic cup", specks=0.01).box
+        >>> extent_of(*cut_to_box(inside), "optic cup", specks=0.01).box
         Box(x0=10, y0=10, x1=30, y1=30)
     """
-    whole = bounding_box(inside)
-    if whole is None:
-        return None
-    return _extent(*_components(_cut(inside, whole), whole), structure, specks, "component")
+    return _extent(*_components(inside, at), structure, specks, "component")
 
 
 def extent_of_polygons(
@@ -521,18 +513,19 @@ def _extent(
     return Extent(kept, f"{structure}: {found}, the largest has {largest}; {measures}{used}")
 
 
-def bounding_box(inside: npt.NDArray[np.bool_]) -> Box | None:
-    """Return the smallest box around all true pixels (height, width), None where there is none.
+def cut_to_box(inside: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Box] | None:
+    """Return pixels (height, width) cut to the smallest box around all true ones, and the box; None without any.
 
     Example:
         >>> inside = np.zeros((5, 6), dtype=bool); inside[1:3, 2] = True
-        >>> bounding_box(inside)
+        >>> cut_to_box(inside)[1]
         Box(x0=2, y0=1, x1=3, y1=3)
     """
     columns, rows = np.flatnonzero(inside.any(axis=0)), np.flatnonzero(inside.any(axis=1))
     if not len(columns):
         return None
-    return Box(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
+    box = Box(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
+    return inside[box.y0 : box.y1, box.x0 : box.x1], box
 
 
 def _components(inside: npt.NDArray[np.bool_], at: Box) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmod_train.core.types import OTHER, Box, Cut, Dropped, MaskFile, Outline, Region, Sample
-from lmod_train.data.curation.boxes import bounding_box, box_of, coding_of, read_boxes, values_in
+from lmod_train.data.curation.boxes import box_of, coding_of, cut_to_box, read_boxes, values_in
 from tests.data.curation.world import INVERTED, USUAL, mask_file, truth_of
 from tests.tabled import tabled
 
@@ -143,12 +143,13 @@ def test_the_bounding_box_is_the_smallest_that_holds_all_pixels(points):
     inside = np.zeros((9, 12), dtype=bool)
     for x, y in points:
         inside[y, x] = True
-    box = bounding_box(inside)
+    cut = cut_to_box(inside)
     if not points:
-        assert box is None
+        assert cut is None
         return
     xs, ys = [p[0] for p in points], [p[1] for p in points]
-    assert box == Box(min(xs), min(ys), max(xs) + 1, max(ys) + 1)
+    assert cut[1] == Box(min(xs), min(ys), max(xs) + 1, max(ys) + 1)
+    assert np.array_equal(cut[0], inside[min(ys) : max(ys) + 1, min(xs) : max(xs) + 1])
 
 
 COLOURS = {

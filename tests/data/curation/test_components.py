@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Box, Outline, Sample
-from lmod_train.data.curation.boxes import BoxRule, _is_heap, bounding_box, extent_of, read_boxes
+from lmod_train.data.curation.boxes import BoxRule, _is_heap, cut_to_box, extent_of, read_boxes
 from lmod_train.data.curation.pipeline import curate
 from tests.data.curation.world import Discs, Regions, truth_of
 from tests.tabled import tabled
@@ -28,9 +28,9 @@ def drawn(*further, body=BODY):
 @tabled("speck", [Box(0, 0, 1, 1), Box(159, 119, 160, 120), Box(62, 50, 63, 51), Box(90, 20, 105, 35)])
 def test_a_speck_is_said_and_left_out_by_option_only(speck):
     inside = drawn(speck)
-    found = extent_of(inside, "optic disc")
-    assert found.box == bounding_box(inside) != BODY and "1 far component" in found.far
-    cleaned = extent_of(inside, "optic disc", specks=0.2)
+    found = extent_of(*cut_to_box(inside), "optic disc")
+    assert found.box == cut_to_box(inside)[1] != BODY and "1 far component" in found.far
+    cleaned = extent_of(*cut_to_box(inside), "optic disc", specks=0.2)
     assert cleaned.box == BODY and "40 x 40 is used" in cleaned.far
 
 
@@ -47,14 +47,14 @@ def test_a_speck_is_said_and_left_out_by_option_only(speck):
 )
 def test_whole_structures_and_those_of_several_parts_are_not_said(structure, further):
     inside = drawn(*further)
-    found = extent_of(inside, structure)
-    assert found.box == bounding_box(inside) and not found.far
+    found = extent_of(*cut_to_box(inside), structure)
+    assert found.box == cut_to_box(inside)[1] and not found.far
 
 
 def test_several_lesions_are_kept_and_a_stray_pixel_is_said():
     inside = drawn(Box(100, 100, 103, 103), Box(0, 0, 1, 1))
-    found = extent_of(inside, "hard exudates", specks=0.1)
-    assert found.box == bounding_box(inside) and "1 far component of 1 pixel" in found.far
+    found = extent_of(*cut_to_box(inside), "hard exudates", specks=0.1)
+    assert found.box == cut_to_box(inside)[1] and "1 far component of 1 pixel" in found.far
 
 
 @pytest.mark.parametrize("specks", [0.0, 0.05])
@@ -72,7 +72,7 @@ def test_a_stray_polygon_is_said_and_left_out_by_option_only(specks):
 
 
 def test_nothing_has_no_extent():
-    assert extent_of(np.zeros((3, 4), dtype=bool), "retina") is None
+    assert cut_to_box(np.zeros((3, 4), dtype=bool)) is None
 
 
 @pytest.mark.parametrize("specks", [0.0, 0.05])
