@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -43,24 +41,6 @@ def _in_process(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("lmod_train.phantom.shots.FEW", 10**6)
         patched.setattr("lmod_train.data.curation.pipeline.local_crew", lambda workers: local_crew(min(workers, 1)))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _signatures_read_once() -> Iterator[None]:
-    """Read the parameters of a class once, not for the command line of every test: a tenth of the time of commands."""
-    from jsonargparse import _signatures
-
-    read, known = _signatures.get_signature_parameters, {}
-
-    def parameters(function_or_class: Any, method: str | None = None, logger: Any = True) -> list[Any]:
-        key = function_or_class, method
-        if key not in known:
-            known[key] = read(function_or_class, method, logger=logger)
-        return [replace(parameter) for parameter in known[key]]  # a parser changes its own
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_signatures, "get_signature_parameters", parameters)
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import re
 import tarfile
 import zlib
@@ -27,6 +28,10 @@ from lmod_train.report.passed_on import pseudonyms_of, shown_contents
 from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.section import shipped_sections
+from lmod_train.report.sections.comparisons import Comparisons
+from lmod_train.report.sections.error_types import ErrorTypes
+from lmod_train.report.sections.examples import Examples
+from lmod_train.report.sections.scores import Scores
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.parsed_replies import parse_replies, scores_of
@@ -35,6 +40,8 @@ from tests.report.make import CLASSES, written
 PATIENT, GROUP = "Zebrowski", "Quixada"
 """In every name of a file, and of a patient."""
 N = 12
+FEW = [Scores(), Comparisons(), ErrorTypes(), Examples()]
+"""Sections whose parts name records, beside the scores."""
 
 
 def records() -> list[Record]:
@@ -109,11 +116,11 @@ def home(tmp_path_factory) -> Path:
     return home
 
 
-@pytest.fixture(scope="module")
-def sections() -> list:
+def every_section() -> list:
     """Those of the default report, and the whole reports of all extensions."""
     named = [path.stem for one in extensions() if one.configs for path in configs_of(one)]
-    return [*shipped_sections(), *(s for name in named for s in shipped_sections(name))]
+    every = [*shipped_sections(), *(s for name in named for s in shipped_sections(name))]
+    return list({pickle.dumps(section): section for section in every}.values())  # most are in several reports
 
 
 def configs_of(one) -> list[Path]:
@@ -129,12 +136,14 @@ def twice(home: Path, tmp_path_factory) -> tuple[Path, list[str]]:
     place = tmp_path_factory.mktemp("twice")
     for name in ("one", "two"):
         lines: list[str] = []
-        write_report([home / "a", home / "b"], place / name, log=lines.append)
+        write_report([home / "a", home / "b"], place / name, sections=FEW, log=lines.append)
     return place, lines
 
 
 @pytest.mark.parametrize("one_file", [False, True])
-def test_nothing_in_the_folder_tells_a_name(home: Path, tmp_path: Path, sections, one_file: bool):
+def test_nothing_in_the_folder_tells_a_name(home: Path, tmp_path: Path, one_file: bool):
+    """Of any section in a folder; one file differs from it by its page."""
+    sections = FEW if one_file else every_section()
     write_report([home / "a", home / "b"], tmp_path / "REPORT", one_file=one_file, sections=sections)
     held = everything(tmp_path / "REPORT")
     assert PATIENT not in held and GROUP not in held
@@ -142,24 +151,24 @@ def test_nothing_in_the_folder_tells_a_name(home: Path, tmp_path: Path, sections
 
 
 def test_the_order_of_the_page_is_not_that_of_the_names(home: Path, tmp_path: Path):
-    write_report([home / "a"], tmp_path / "REPORT")
+    write_report([home / "a"], tmp_path / "REPORT", sections=FEW[:1])
     index = (tmp_path / "REPORT" / "data" / "index.js").read_text()
     shown = list(dict.fromkeys(re.findall(r"four_way/clinic/[0-9a-f]{16}", index)))
     assert len(shown) == N and shown == sorted(shown)
 
 
 def test_what_is_open_keeps_its_names(home: Path, tmp_path: Path):
-    write_report([home / "a", home / "b"], tmp_path / "kept", keep_names=["clinic"])
+    write_report([home / "a", home / "b"], tmp_path / "kept", sections=FEW, keep_names=["clinic"])
     assert PATIENT in everything(tmp_path / "kept")
     curated(tmp_path / "MINE", redistributable=True)
-    write_report([run(tmp_path / "c", tmp_path / "MINE", 2)], tmp_path / "free")
+    write_report([run(tmp_path / "c", tmp_path / "MINE", 2)], tmp_path / "free", sections=FEW)
     assert PATIENT in everything(tmp_path / "free") and not (tmp_path / "MINE" / FOLDER).exists()
 
 
 def test_a_run_without_its_curated_folder_has_none_either(home: Path, tmp_path: Path):
     lines: list[str] = []
     made = run(tmp_path / "alone", tmp_path / "gone", 2)
-    write_report([made], tmp_path / "REPORT", log=lines.append)
+    write_report([made], tmp_path / "REPORT", sections=FEW, log=lines.append)
     assert PATIENT not in everything(tmp_path / "REPORT")
     assert f"alone/{FOLDER}/{NAMES}" in lines[-1] and (made / FOLDER / NAMES).is_file()
 
