@@ -5,8 +5,8 @@ from tests.report.make import curate, run
 
 
 @pytest.fixture(scope="session")
-def three(tmp_path_factory):
-    """Three runs on the same records, and the folder of their report."""
+def compared(tmp_path_factory):
+    """Three runs on the same records, and their curated folder."""
     root = tmp_path_factory.mktemp("runs")
     curated = curate(root / "curated", redistributable=False)
     runs = [
@@ -14,5 +14,13 @@ def three(tmp_path_factory):
         run(root / "tuned", 0.95, seed=2, curated=curated),
         run(root / "cnn", 0.8, model="cnn", seed=3, curated=curated),
     ]
-    write_report(runs, root / "out", keep_names=["phantoms"])
-    return runs, root / "out", curated
+    return runs, curated
+
+
+@pytest.fixture(scope="session")
+def three(compared, tmp_path_factory):
+    """The same, and the folder of their report between them."""
+    runs, curated = compared
+    out = tmp_path_factory.mktemp("reported") / "out"
+    write_report(runs, out, keep_names=["phantoms"])
+    return runs, out, curated

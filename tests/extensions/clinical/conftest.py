@@ -1,5 +1,5 @@
 """Three runs on the same records, as the tests of `report` have them."""
 
-from tests.report.conftest import three
+from tests.report.conftest import compared
 
-__all__ = ["three"]
+__all__ = ["compared"]

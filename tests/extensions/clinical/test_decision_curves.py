@@ -84,12 +84,12 @@ def test_each_class_has_a_panel_and_other_records_their_own_line_of_treating_all
     assert defaults == {f"{TREAT_ALL}, records of cnn (A)", f"{TREAT_ALL}, records of cnn (B)"}
 
 
-def test_more_than_six_models_have_a_table_alone_and_runs_without_likelihoods_nothing(tmp_path, three):
+def test_more_than_six_models_have_a_table_alone_and_runs_without_likelihoods_nothing(tmp_path, compared):
     own = evaluate(tmp_path / "r0")
     runs = [own, *(shutil.copytree(own, tmp_path / f"r{i}") for i in range(1, MOST + 1))]
     rows, figures, found = parts(*runs)
     assert len(rows) == 4 * (MOST + 1) and not figures and Text(FEW.format(MOST)) in found
-    assert parts(*three[0])[2] == []
+    assert parts(*compared[0])[2] == []
 
 
 def test_both_sections_are_in_the_default_report(tmp_path):

@@ -110,8 +110,8 @@ def test_a_threshold_that_flags_none_and_one_that_is_missing_are_shown_as_such(t
     assert all(r["chosen on"].endswith(" + 0") for r in rows)
 
 
-def test_nothing_is_shown_without_likelihoods(tmp_path, three):
-    assert parts(*three[0])[2] == []
+def test_nothing_is_shown_without_likelihoods(tmp_path, compared):
+    assert parts(*compared[0])[2] == []
     rows, remarks, _ = parts(classify(tmp_path / "r", 1.0))
     assert rows == [] and len(remarks) == 2, "test records of two tasks, and no validation records"
 

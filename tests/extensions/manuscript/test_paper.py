@@ -245,8 +245,10 @@ def test_the_option_writes_the_files_without_names_of_patients_and_the_next_repo
     (folder,), curated = many(tmp_path, models=1)
     hostile = r"WANG_50%&#{}~^\input{x}"
     out = tmp_path / "out"
+    (tmp_path / "brief.yaml").write_text("sections: [lmod_train.report.sections.scores.Scores]\n")
+    brief = ["--out", str(out), "--config", str(tmp_path / "brief.yaml")]
     model = run(tmp_path / "hostile", 0.5, model=hostile, curated=curated, n=12)
-    assert cli.main(["report", str(folder), str(model), "--out", str(out), "--paper"]) == 0
+    assert cli.main(["report", str(folder), str(model), *brief, "--paper"]) == 0
     assert "wrote" in capsys.readouterr().out
     written = [file for file in out.rglob("paper_*") if file.suffix != ".png"]
     assert not [file for file in written if "phantoms/" in file.read_text(encoding="utf-8")], "patients, images, ids"
@@ -256,7 +258,7 @@ def test_the_option_writes_the_files_without_names_of_patients_and_the_next_repo
     typeset(out / "tables", "paper_*.tex", "pdflatex")
     with (out / "tables" / "paper_scores.csv").open(encoding="utf-8-sig") as file:
         assert len(list(csv.reader(file))) == 1 + 9 + 3
-    assert cli.main(["report", str(folder), "--out", str(out), "--paper", "false"]) == 0
+    assert cli.main(["report", str(folder), *brief, "--paper", "false"]) == 0
     assert not [file for file in out.rglob("paper_*") if file.parent.name in ("tables", "figures")]
 
 

@@ -1,1 +1,1 @@
-from tests.report.conftest import three  # noqa: F401
+from tests.report.conftest import compared  # noqa: F401

@@ -14,6 +14,7 @@ from lmod_train.core.types import Record, Reply
 from lmod_train.extensions.reason.sections import Reasons
 from lmod_train.report.contents import Figure, Part, Remark
 from lmod_train.report.results import read_results
+from lmod_train.report.section import shipped_sections
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 from tests.extensions.reason.explainers import eye
@@ -108,7 +109,10 @@ def test_without_facts_the_section_says_how_to_add_them(tmp_path: Path) -> None:
 
 
 def test_it_is_in_the_default_report(runs: list[Path], tmp_path: Path) -> None:
-    assert cli.main(["report", *map(str, runs), "--out", str(tmp_path / "report")]) == 0
+    assert [section for section in shipped_sections() if isinstance(section, Reasons)]
+    (tmp_path / "own.yaml").write_text("sections: [lmod_train.extensions.reason.sections.Reasons]\n")
+    own = ["--out", str(tmp_path / "report"), "--config", str(tmp_path / "own.yaml")]
+    assert cli.main(["report", *map(str, runs), *own]) == 0
     text = (tmp_path / "report" / "tables.md").read_text(encoding="utf-8")
     assert "Is the explanation true?" in text
     assert (tmp_path / "report" / "tables" / "reason.csv").exists()

@@ -43,7 +43,7 @@ def test_the_last_line_that_fits_is_used_and_a_table_of_one_more_is_named(tmp_pa
 
 def test_eight_models_of_nine_tasks_have_at_most_600_lines_and_every_table_stands_there_or_is_named(tmp_path):
     runs, _ = many(
-        tmp_path, n=40, patient=lambda i: Patient(30 + i, ("male", "female")[i % 2], ("left", "right")[i % 2])
+        tmp_path, n=16, patient=lambda i: Patient(30 + i, ("male", "female")[i % 2], ("left", "right")[i % 2])
     )
     found = contents(shipped_sections(), read_results(runs))
     lines = lines_of(found, tmp_path)
