@@ -26,7 +26,7 @@ COMMANDS = {
     "answers": "answers --blank OUT/sheet.csv --curated CURATED --tasks four_way --split all",
     "blind": "blind CURATED",
     "report": "report RUN --curated CURATED --out OUT",
-    "report, of the config": "report HERE --out OUT",
+    "report, of the config": "report HERE --out OUT --config BRIEF",
 }
 
 
@@ -58,6 +58,8 @@ def received(made: Path, tmp_path: Path) -> Path:
         shutil.copytree(made / name, tmp_path / name)
     config = tmp_path / "run" / "config.yaml"
     config.write_text(config.read_text().replace(str(made), str(tmp_path)))
+    sections = [f"lmod_train.report.sections.{name}" for name in ("scores.Scores", "examples.Examples")]
+    (tmp_path / "brief.yaml").write_text(f"sections: {sections}\n")
     Image.effect_noise((64, 64), 60).convert("RGB").save(tmp_path / "patient.jpg", comment=SECRET)
     return tmp_path
 
@@ -68,6 +70,7 @@ def typed(command: str, received: Path) -> list[str]:
         "OUT": received / "out",
         "RUN": received / "run",
         "HERE": received / "run",
+        "BRIEF": received / "brief.yaml",
     }
     words = []
     for word in command.split():

@@ -125,7 +125,8 @@ def validated(folder, tmp_path_factory):
 
 def test_the_page_shows_no_image_where_none_was_shown(records, validated, tmp_path):
     assert {p.record.id for p in read_predictions(validated / "predictions.parquet")} == {r.id for r in records}
-    write_report([validated], tmp_path / "out", trust=["tests.data.curation.probe"], keep_names=["folders", "foreign"])
+    few = {"trust": ["tests.data.curation.probe"], "sections": [Scores()]}
+    write_report([validated], tmp_path / "out", keep_names=["folders", "foreign"], **few)
     text = (tmp_path / "out" / "pages" / "000001.html").read_text()
     cards = {re.search(r">(glaucoma_probe/\S+)</h2>", part)[1]: part for part in text.split("<article")[1:]}
     assert set(cards) == {r.id for r in records} and "Image not found" not in text
