@@ -154,7 +154,7 @@ def no_text(place: str) -> Callable[[Path, Path], None]:
 
 
 def bomb(place: str) -> Callable[[Path, Path], None]:
-    """Return an attack: one text of 3 MB that stands in each of 900 rows of a small table."""
+    """Return an attack: one text of 3 MB in each of 600 rows of a small table: more than a command may hold."""
 
     def plant(here: Path, outside: Path) -> None:
         path = first(here, place)
@@ -164,7 +164,7 @@ def bomb(place: str) -> Callable[[Path, Path], None]:
                               dictionary_pagesize_limit=2**28) as writer:  # fmt: skip
             text = pa.array(["A" * 3_000_000] * 100)
             part = pa.concat_tables([row] * 100).set_column(at, table.schema.field(at), text)
-            for _ in range(9):
+            for _ in range(6):
                 writer.write_table(part)
 
     return plant
