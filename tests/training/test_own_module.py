@@ -28,6 +28,7 @@ def test_metrics_are_logged_computed_and_reset_by_lightning(tmp_path):
     assert len(calls) <= 4, "and once for the names, and for the sanity check"
 
 
+@pytest.mark.slow  # two ranks that share records: see scoring/metrics/test_two_ranks.py
 def test_two_processes_log_the_values_of_one(tmp_path):
     """Lightning's sampler gives 54 records to 2 ranks; each record counts once."""
     for logged, calls, gathers in two(tmp_path, forks.free_port()):
