@@ -8,7 +8,6 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -55,9 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     return _plain(named)
                 if _is_help(named):
                     return 0
-                if series := _checked(named):
-                    return _each(series, named)
-                return run_of(named[0])(named)
+                series = _checked(named)
+                if arguments is None:
+                    _import_lightning()
+                return _each(series, named) if series else run_of(named[0])(named)
     except LmodError as error:
         again = [*" ".join(whole[:1]).split(), *whole[1:], *([FOLLOWING] if follow else [])]
         print(lines(f"error: {error.typed(again)}"), file=sys.stderr)
@@ -139,19 +139,19 @@ def _is_help(arguments: list[str]) -> bool:
 
 def run_of(command: str) -> Callable[..., int]:
     """Return the function of a command of Lightning; importing it takes seconds."""
-    return _of_lightning()[command == "doctor"]
+    from lmod_train.cli import doctor, experiment
+
+    return doctor.run if command == "doctor" else experiment.run
 
 
-@cache
-def _of_lightning() -> tuple[Callable[..., int], Callable[..., int]]:
-    """Import Lightning, and return the functions of its commands and of `doctor`."""
+def _import_lightning() -> None:
+    """Import what `run_of` does without collections, in a process that this program has for itself."""
     gc.disable()  # a tenth of the time of the imports: what they make is no garbage, and is not looked at again
     try:
-        from lmod_train.cli import doctor, experiment
+        run_of("fit")
     finally:
         gc.enable()
     gc.freeze()
-    return experiment.run, doctor.run
 
 
 def _checked(arguments: list[str]) -> Series | None:

@@ -144,11 +144,12 @@ def _disc_facts(sample: Sample, disc: _Placed, cup: _Placed) -> Iterator[Fact]:
     nasal = _nasal_side(sample, window[0] + centre[1])
     names = {"superior": "superior", "inferior": "inferior"}
     names |= {nasal: "nasal", "left" if nasal == "right" else "right": "temporal"} if nasal else {}
-    rims = dict(zip(names.values(), _rims(outer, inner, centre, [SECTORS[side] for side in names]), strict=True))
+    measured = zip(names.values(), _rims(outer, inner, centre, [SECTORS[side] for side in names]), strict=True)
+    rims = {name: rim for name, rim in measured if np.isfinite(rim)}
     for name, rim in rims.items():
         yield Fact(f"rim.{name}", rim, "disc diameters", GRADERS / 2, "outlines of disc and cup")
-    first, *others = sorted(rims, key=rims.__getitem__)
-    if len(rims) == len(SECTORS) and rims[others[0]] - rims[first] >= THINNER:
+    first, second, *_ = [*sorted(rims, key=rims.__getitem__), "", ""]
+    if len(rims) == len(SECTORS) and rims[second] - rims[first] >= THINNER:
         yield Fact("rim.thinnest", first, origin="outlines of disc and cup")
 
 
@@ -175,12 +176,16 @@ def _fovea(sample: Sample) -> Point | None:
 
 
 def _rims(disc: Mask, cup: Mask, centre: Point, middles: Sequence[int]) -> list[float]:
-    """Return the width of the rim in each sector, in disc diameters along each ray, the mean of its rays."""
+    """Return the width of the rim in each sector, in disc diameters along each ray, the mean of its rays.
+
+    It is NaN in a sector with a ray that meets no disc on either side, as in one that is drawn as a ring in parts.
+    """
     rays = [np.arange(middle - HALF_SECTOR, middle + HALF_SECTOR + 1, BETWEEN_RAYS) for middle in middles]
     angles = np.deg2rad(np.concatenate(rays))
     ahead, inside = _reach((disc, cup), centre, angles)
     (behind,) = _reach((disc,), centre, angles + np.pi)
-    return [float(np.mean(rim)) for rim in np.split((ahead - inside) / (ahead + behind), len(rays))]
+    across = np.where(ahead + behind > 0, ahead + behind, np.nan)
+    return [float(np.mean(rim)) for rim in np.split((ahead - inside) / across, len(rays))]
 
 
 def _reach(masks: Sequence[Mask], centre: Point, angles: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:

@@ -92,6 +92,7 @@ class Journal:
     def _hold(self, prepared: Prepared, at: int) -> None:
         place = prepared.source, prepared.key
         self.done[place] = replace(prepared, thumbnail="")
+        self.thumbnails.at.pop(place, None)  # an earlier line of an image that is damaged by now
         if prepared.thumbnail:
             self.thumbnails.at[place] = at
 

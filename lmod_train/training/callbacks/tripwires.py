@@ -105,12 +105,10 @@ class Tripwires(Callback):
         step = self._asked_at = trainer.global_step
         tasks = data_of(trainer).tasks
         asked = {r.id: r.task for r in self._probe}
-        others = {f"{record.id}, other images": record for record in exchanged(self._probe)}
-        both = [*self._probe, *(replace(record, id=id) for id, record in others.items())]  # each image is computed once
-        replies = self._replies(trainer, module, both)
+        replies = self._replies(trainer, module, self._probe)
         items = items_read(tasks.values(), self._probe, replies)
-        shown_others = {record.id: replies[id] for id, record in others.items()}
-        shuffled = items_read(tasks.values(), list(others.values()), shown_others)
+        others = exchanged(self._probe)
+        shuffled = items_read(tasks.values(), others, self._replies(trainer, module, others))
         signs = signs_of(items, replies, asked, shuffled)
         found = tripped(signs, self._limits, late=2 * step >= int(trainer.estimated_stepping_batches)) if step else []
         if trainer.training and step:

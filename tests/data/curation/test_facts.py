@@ -203,6 +203,18 @@ def test_outlines_measure_as_masks_do() -> None:
     assert boxes == []  # a box has no rim
 
 
+@pytest.mark.parametrize("apart", [0, 2])
+def test_a_rim_is_not_stated_where_rays_meet_no_disc(apart):
+    disc, cup = np.ones((30, 30), dtype=bool), np.zeros((30, 30), dtype=bool)
+    disc[12 - apart : 18 + apart], cup[3, 15] = not apart, True  # two bars, nothing between them
+    shapes = [Shape("optic disc", disc, 0, 0), Shape("optic cup", cup[3:4, 15:16], 15, 3)]
+    stated = values(replace(BLANK, patient=Patient(laterality="right")), shapes)
+    assert {name.partition(".")[2] for name in stated if name.startswith("rim.")} - {"thinnest"} == (
+        {"superior", "inferior"} if apart else {"superior", "inferior", "nasal", "temporal"}
+    )
+    assert all(np.isfinite(value) for value in stated.values() if isinstance(value, float))
+
+
 @pytest.mark.parametrize("seed", range(50))
 def test_a_window_holds_the_pixels_that_lie_in_it(seed):
     rng = np.random.default_rng(seed)

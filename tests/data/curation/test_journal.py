@@ -34,6 +34,14 @@ def test_what_was_done_is_known_at_the_next_start(tmp_path):
         assert dict(journal.thumbnails) == {("s", "a/ü"): "h"}
 
 
+def test_an_image_that_is_damaged_by_now_has_no_thumbnail_of_an_earlier_start(tmp_path):
+    first = Journal(tmp_path, HEAD)
+    first.append([DONE])
+    first.append([replace(LOST, key=DONE.key)])
+    first.close()
+    assert dict(first.thumbnails) == dict(Journal(tmp_path, HEAD).thumbnails) == {}
+
+
 @pytest.mark.parametrize("cut", [1, 5, 40])
 def test_a_torn_last_line_is_forgotten_and_the_next_one_is_whole(tmp_path, cut):
     first = Journal(tmp_path, HEAD)
