@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -13,7 +11,7 @@ from lmod_train.core.vocabulary import entry
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.region_scores import region_scores
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
+from lmod_train.tasks.parsing.forms import mention_of, plain, term_of
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.regions import parse_regions
 from lmod_train.tasks.prompt import PRINTED, Wording, known_wording, prompt
@@ -159,12 +157,6 @@ def description(sample: Sample, options: Sequence[str] = ()) -> str:
     sided = any(term_name(option) in ("left eye", "right eye") for option in options)
     sentences = [f"This is a {patient.laterality} eye."] if patient.laterality and not sided else []
     sentences += [f"Image quality: {patient.quality.rstrip('.')}."] if patient.quality else []
-    named = list(map(_named, options))
+    named = list(map(mention_of, options))
     sentences = [sentence for sentence in sentences if not any(option.search(sentence) for option in named)]
     return f"({' '.join(sentences)})" if sentences else ""
-
-
-@cache
-def _named(option: str) -> re.Pattern[str]:
-    """Return a pattern of every form of an option."""
-    return re.compile(pattern_of(forms_of(option)))

@@ -96,7 +96,7 @@ def main() -> None:
     print(f"| import lightning | {took.median('lightning'):.1f} | 1 | | |")
     for name, most in LIMITS.items():
         ratios = [b / a for a, b in zip(took.seconds["lightning"], took.seconds[name], strict=True)]
-        ratio, spread = statistics.median(ratios), f"{min(ratios):.2f}-{max(ratios):.2f}"
+        ratio, spread = statistics.median(ratios), took.spread("lightning", name)
         print(f"| {name} | {took.median(name):.1f} | {ratio:.2f} | {spread} | {most} |", end="")
         print("" if ratio <= most else "  ABOVE THE LIMIT", flush=True)
 

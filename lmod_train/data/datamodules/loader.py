@@ -57,7 +57,9 @@ class RecordLoader:
         workers: int | None = 0,
         steps: Steps | None = None,
     ) -> None:
-        count = workers if workers is not None else workers_for(batches) if _can_be_sent(collate) else 0
+        count = workers_for(batches) if workers is None else workers
+        if workers is None and count and not _can_be_sent(collate):
+            count = 0
         self._loader: DataLoader[Record] = DataLoader(
             _Records(records),  # type: ignore[arg-type]  # a sequence is a map-style dataset
             batch_sampler=_InEpochs(batches),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.types import Record
+from lmod_train.core.types import Record, fields_of
 from lmod_train.core.vocabulary.phantoms import DRAWN
 from lmod_train.report.viewer.outcome_text import answer_text
 from lmod_train.report.viewer.store import Store
@@ -74,7 +73,7 @@ def modality_name(record: Record) -> str:
 
 def groups_of(record: Record) -> list[tuple[str, str]]:
     """Return the (key, value) pairs that predictions can be filtered by, besides task, source and modality."""
-    patient = {one.name: getattr(record.patient, one.name) for one in fields(record.patient)}
+    patient = fields_of(record.patient)
     age = patient.pop("age")
     stated = {"split": record.split, "language": record.language, "age": age_group(age), **patient, **record.tags}
     return [(key, str(value)) for key, value in stated.items() if value]

@@ -14,7 +14,7 @@ from lmod_train.core.vocabulary.findings import SIGNS, Finding
 from lmod_train.tasks.parsing.choice import choice_in_prose, read_slot
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
-from lmod_train.tasks.parsing.forms import forms_of, pattern_of
+from lmod_train.tasks.parsing.forms import forms_of, mention_of, pattern_of
 from lmod_train.tasks.parsing.groups import Slot
 from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.slots import slot_after
@@ -105,7 +105,7 @@ def _in_prose(text: str, choices: Sequence[str], finding: Finding) -> str | Unpa
     head, _ = split_explanation(text)
     if isinstance(named, str) and (corrected := final_statement(text)) is not None and final_statement(head) is None:
         head, _ = split_explanation(corrected)  # a correction behind the explanation replaces the text before it
-    own = _own(finding.condition).search(head)
+    own = mention_of(finding.condition).search(head)
     if isinstance(named, str):
         if claims[named] == yes and not own and _has_another(finding.condition).search(head):
             return Unparsed("no_match", head.strip()[:80])  # "The patient has AMD. TRUE" where drusen was asked
@@ -139,7 +139,7 @@ def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:
         yes if m[0].casefold() == "true" else no
         for clause in statements(text)
         for part in re.split("[,，]", clause)  # "no drusen, TRUE": "no" does not reach TRUE
-        for m, before in _with_text_before(part, _own(condition))
+        for m, before in _with_text_before(part, mention_of(condition))
         if not _OTHER_LABEL.search(before)
         if stance(part, m.start(), m.end(), bare=True) == "asserted"
     }
@@ -168,7 +168,7 @@ def _stated_last(head: str, condition: str, choices: Sequence[str]) -> str | Non
 def _of_another(head: str, finding: Finding) -> bool:
     """Return whether an answer has the label of something else ("Exudates: TRUE")."""
     structure = re.compile(finding.structure or "(?!)", re.IGNORECASE)
-    own = (_own(finding.condition), structure, _GENERAL)
+    own = (mention_of(finding.condition), structure, _GENERAL)
     return any(not any(named.search(m["label"]) for named in own) for m in _LABEL.finditer(head))
 
 
@@ -179,11 +179,6 @@ def _behind(head: str, finding: Finding, claims: Mapping[str, str]) -> str | Non
         return None
     named = _named(head[first.end() :], finding, claims)
     return claims[named] if isinstance(named, str) else None
-
-
-@lru_cache(maxsize=64)
-def _own(condition: str) -> re.Pattern[str]:
-    return re.compile(pattern_of(forms_of(condition)))
 
 
 @lru_cache(maxsize=64)
@@ -251,7 +246,7 @@ def as_condition(text: str, finding: Finding) -> str:
 
     def predicate(m: re.Match[str]) -> str:
         after = m.string[m.end() : m.end() + WINDOW]
-        if _own(finding.condition).fullmatch(m[0]) and (slot_after(m.string, m.end()) or is_scored(m[0], after)):
+        if mention_of(finding.condition).fullmatch(m[0]) and (slot_after(m.string, m.end()) or is_scored(m[0], after)):
             return m[0]  # the name of the condition with its answer behind it, or with a number
         if m["adjective"] and not m["not"] and len(m[0].split()) == 2 and _ANSWERED.match(after):
             return finding.condition  # "MACULA ABNORMAL FALSE"
@@ -273,7 +268,7 @@ def as_condition(text: str, finding: Finding) -> str:
         lambda m: f"{m['open']}{absent if _odd(m['no'], m['normal']) else present}", text
     )
     text = _said("increased", finding).sub(
-        lambda m: m[0] if _own(finding.condition).fullmatch(m[0]) else finding.condition, text
+        lambda m: m[0] if mention_of(finding.condition).fullmatch(m[0]) else finding.condition, text
     )
     text = _said("anything", finding).sub(lambda m: present if m["some"] else absent, text)
     text = _said("shows", finding).sub(lambda m: absent if m["no"] else present, text)

@@ -63,6 +63,12 @@ def forms_of(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((word, *spellings(term)) if term else (word,)))
 
 
+@lru_cache(maxsize=256)
+def mention_of(word: str) -> re.Pattern[str]:
+    """Return a pattern of every form of a word, see `forms_of`."""
+    return re.compile(pattern_of(forms_of(word)))
+
+
 @cache
 def any_condition() -> re.Pattern[str]:
     """Return a pattern of every name of every condition but that of a normal eye."""

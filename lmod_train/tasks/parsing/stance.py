@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from typing import Literal
 
 from lmod_train.core.vocabulary import compiled, entry, phrases
-from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.cues import last
-from lmod_train.tasks.parsing.forms import forms_of, pattern_of
+from lmod_train.tasks.parsing.forms import any_condition
 
-_NAME = pattern_of(form for term in CONDITIONS if term.name != "normal" for form in forms_of(term.name))
+_NAME = any_condition().pattern
 _OPENS = phrases("generic.opens")
 _KIND = phrases("generic.kind")
 _SUBJECT_NOUN = phrases("generic.subject_noun")

@@ -92,10 +92,8 @@ class BestCheckpoint(ModelCheckpoint):
         known = {*names, *(f"{name}/{one}" for name, own in metrics.items() for one in own)}
         for name in self._by:
             task, _, metric = name.rpartition("/")
-            of_likelihoods = direction(metric) != 0 and task in (
-                "",
-                *tasks,
-            )  # the first validation shows whether it has
+            # known names but for likelihoods, of which the first validation shows whether there are any
+            of_likelihoods = direction(metric) != 0 and task in ("", *tasks)
             if name not in known and not of_likelihoods:
                 cure = did_you_mean("--best.by", [name], known, "name one of them")
                 raise BadArgument("best.by", name, f"one of {', '.join(names)}, or TASK/METRIC", cure)
